@@ -42,16 +42,22 @@ class KnownTimes {
     rules.max_params = kAllParams;
     rules.childnets = false;
     rules.include_pruned = true;
-    const auto layers = list_candidates(context, problems, rules);
+    auto layers = list_candidates(context, problems, rules);
     if (!layers.ok()) return;
-    for (const LayerCandidates& layer : *layers)
-      for (const Candidate& candidate : layer.candidates) {
+    for (LayerCandidates& layer : *layers)
+      for (std::size_t c = 0; c < layer.candidates.size(); ++c) {
+        Candidate& candidate = layer.candidates[c];
         const Profile* row = candidate.key.empty() ? nullptr : cache.find(candidate.key);
-        if (row == nullptr || row->wrong) continue;
-        const Place place{layer.layer.layer->id, candidate.routine->descriptor().str(),
-                          candidate.formats.str()};
-        const auto [known, is_new] = times_.emplace(place, row->time_us);
-        if (!is_new) known->second = std::min(known->second, row->time_us);
+        if (row == nullptr) continue;
+        candidate.unit_us = row->time_us;
+        candidate.wrong = row->wrong;
+        if (!row->wrong) {
+          const Place place{layer.layer.layer->id, candidate.routine->descriptor().str(),
+                            candidate.formats.str()};
+          const auto [known, is_new] = times_.emplace(place, row->time_us);
+          if (!is_new) known->second = std::min(known->second, row->time_us);
+        }
+        propose_after(context, layer.layer.problem, rules, c, layer.candidates);
       }
   }
 

@@ -1,5 +1,6 @@
-// A plugin with two routines: `unary` (relu only) and `dense` with packed weights. It shows the
-// whole of softneuro/plugin.h and aims at being read, not at being fast.
+// A plugin with three routines: `unary` (relu only), `dense` with packed weights and a parameter
+// space, and `dense` as a net of other layers. It shows the whole of softneuro/plugin.h and aims at
+// being read, not at being fast.
 #include <softneuro/plugin.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,7 +94,8 @@ static const sn_plugin_routine relu_routine = {
 // --- dense, cpu/example_panels: y[r, n] = bias[n] + sum over k of x[r, k] * w[k, n] --------------
 //
 // The weights are packed into panels of `panel` columns, each [K][panel], the last one padded with
-// zeros, so that the inner loop reads them in the order in which they lie in memory.
+// zeros, so that the inner loop reads them in the order in which they are stored. Which panel is
+// the fastest, a tuner finds out: a power of two up to 16.
 
 enum { MAX_PANEL = 16 };
 
@@ -104,21 +106,44 @@ typedef struct dense_state {
   int has_relu;
 } dense_state;
 
-// Everything about the problem but what create() adds.
-static dense_state dense_shape(const sn_plugin_problem* problem, const sn_plugin_params* params) {
-  const sn_plugin_host* host = problem->host;
+// What the problem says, without parameters and packed weights.
+static sn_plugin_status dense_analyse(const sn_plugin_routine* self,
+                                      const sn_plugin_problem* problem, void** analysis,
+                                      char* message, size_t message_size) {
+  (void)self;
   const sn_plugin_spec x = input_of(problem, 0);
   const sn_plugin_spec w = input_of(problem, 1);
+  dense_state* state = calloc(1, sizeof(*state));
+  if (state == NULL) {
+    snprintf(message, message_size, "no memory to look at a layer");
+    return SN_PLUGIN_OUT_OF_MEMORY;
+  }
   int64_t transposed = 0;
-  dense_state state = {0};
-  state.panel = MAX_PANEL;
-  host->get_integer(problem->params, "transpose_weights", &transposed);
-  host->get_integer(params, "panel", &state.panel);
-  state.rows = elements(x.rank - 1, x.dims);
-  state.depth = w.dims[transposed ? 1 : 0];
-  state.columns = w.dims[transposed ? 0 : 1];
-  state.has_bias = input_of(problem, 2).type != SN_PLUGIN_UNDEFINED && problem->own_input_count > 2;
-  state.has_relu = problem->post_op_count > 0;
+  problem->host->get_integer(problem->params, "transpose_weights", &transposed);
+  state->rows = elements(x.rank - 1, x.dims);
+  state->depth = w.dims[transposed ? 1 : 0];
+  state->columns = w.dims[transposed ? 0 : 1];
+  state->has_bias =
+      problem->own_input_count > 2 && input_of(problem, 2).type != SN_PLUGIN_UNDEFINED;
+  state->has_relu = problem->post_op_count > 0;
+  *analysis = state;
+  return SN_PLUGIN_OK;
+}
+
+static void dense_release(const sn_plugin_routine* self, void* analysis) {
+  (void)self;
+  free(analysis);
+}
+
+static int64_t panel_of(const sn_plugin_problem* problem, const sn_plugin_params* params) {
+  int64_t panel = 0;
+  problem->host->get_integer(params, "panel", &panel);
+  return panel;
+}
+
+static dense_state dense_with(const sn_plugin_problem* problem, const sn_plugin_params* params) {
+  dense_state state = *(const dense_state*)problem->analysis;
+  state.panel = panel_of(problem, params);
   return state;
 }
 
@@ -154,21 +179,55 @@ static int32_t dense_supports_post_ops(const sn_plugin_routine* self,
 static void dense_default_params(const sn_plugin_routine* self, const sn_plugin_problem* problem,
                                  sn_plugin_params* params) {
   (void)self;
-  const dense_state state = dense_shape(problem, params);
-  problem->host->set_integer(params, "panel", state.columns > 8 ? 16 : 8);
+  const dense_state* state = problem->analysis;
+  problem->host->set_integer(params, "panel", state->columns > 8 ? 16 : 8);
+}
+
+static int is_panel(int64_t panel) {
+  return panel >= 1 && panel <= MAX_PANEL && (panel & (panel - 1)) == 0;
+}
+
+static int32_t dense_accepts(const sn_plugin_routine* self, const sn_plugin_problem* problem,
+                             const sn_plugin_params* params, char* reason, size_t reason_size) {
+  (void)self;
+  const int64_t panel = panel_of(problem, params);
+  if (is_panel(panel)) return 1;
+  snprintf(reason, reason_size, "panel is %lld, not a power of two up to %d", (long long)panel,
+           MAX_PANEL);
+  return 0;
+}
+
+static int was_tried(const sn_plugin_problem* problem, const sn_plugin_trial* const* trials,
+                     size_t trial_count, int64_t panel) {
+  for (size_t t = 0; t < trial_count; ++t)
+    if (panel_of(problem, trials[t]->params) == panel) return 1;
+  return 0;
+}
+
+// Half and twice the fastest panel, until neither is faster.
+static int32_t dense_propose(const sn_plugin_routine* self, const sn_plugin_problem* problem,
+                             const sn_plugin_trial* const* trials, size_t trial_count,
+                             sn_plugin_params* params) {
+  (void)self;
+  const sn_plugin_trial* best = trials[0];
+  for (size_t t = 1; t < trial_count; ++t)
+    if (trials[t]->time_us < best->time_us) best = trials[t];
+  const int64_t panel = panel_of(problem, best->params);
+  const int64_t neighbours[] = {panel / 2, panel * 2};
+  for (size_t i = 0; i < 2; ++i)
+    if (is_panel(neighbours[i]) && !was_tried(problem, trials, trial_count, neighbours[i])) {
+      problem->host->set_integer(params, "panel", neighbours[i]);
+      return 1;
+    }
+  return 0;
 }
 
 static sn_plugin_status dense_pack_bytes(const sn_plugin_routine* self,
                                          const sn_plugin_problem* problem,
                                          const sn_plugin_params* params, size_t* bytes,
                                          char* message, size_t message_size) {
-  (void)self;
-  const dense_state state = dense_shape(problem, params);
-  if (state.panel < 1 || state.panel > MAX_PANEL) {
-    snprintf(message, message_size, "panel is %lld, 1 to %d are possible", (long long)state.panel,
-             MAX_PANEL);
-    return SN_PLUGIN_INVALID_ARGUMENT;
-  }
+  (void)self, (void)message, (void)message_size;
+  const dense_state state = dense_with(problem, params);
   *bytes = (size_t)(dense_panels(&state) * state.depth * state.panel) * sizeof(float);
   return SN_PLUGIN_OK;
 }
@@ -177,7 +236,7 @@ static sn_plugin_status dense_pack(const sn_plugin_routine* self, const sn_plugi
                                    const sn_plugin_params* params, void* packed, size_t bytes,
                                    char* message, size_t message_size) {
   (void)self, (void)message, (void)message_size;
-  const dense_state state = dense_shape(problem, params);
+  const dense_state state = dense_with(problem, params);
   const float* w = input_of(problem, 1).data;
   int64_t transposed = 0;
   problem->host->get_integer(problem->params, "transpose_weights", &transposed);
@@ -202,7 +261,7 @@ static sn_plugin_status dense_create(const sn_plugin_routine* self,
     snprintf(message, message_size, "no memory for a kernel");
     return SN_PLUGIN_OUT_OF_MEMORY;
   }
-  *state = dense_shape(problem, params);
+  *state = dense_with(problem, params);
   state->panels = packed;
   kernel->state = state;
   return SN_PLUGIN_OK;
@@ -263,11 +322,59 @@ static const sn_plugin_routine dense_routine = {
     .create = dense_create,
     .destroy = dense_destroy,
     .run = dense_run,
+    .analyse = dense_analyse,
+    .release = dense_release,
+    .propose = dense_propose,
+    .accepts = dense_accepts,
+};
+
+// --- dense, cpu/example_product: a net of matmul and, for the bias, binary -----------------------
+//
+// Each of the two has whatever routines SoftNeuro knows for it; a tuner chooses.
+
+static int32_t product_applicable(const sn_plugin_routine* self, const sn_plugin_problem* problem,
+                                  char* reason, size_t reason_size) {
+  (void)self;
+  for (uint32_t i = 0; i < problem->own_input_count; ++i)
+    if (input_of(problem, i).type != input_of(problem, 0).type &&
+        input_of(problem, i).type != SN_PLUGIN_UNDEFINED)
+      return refuse(reason, reason_size, "its inputs are of several data types");
+  return 1;
+}
+
+static sn_plugin_status product_build(const sn_plugin_routine* self,
+                                      const sn_plugin_problem* problem,
+                                      const sn_plugin_params* params, sn_plugin_net* net,
+                                      int32_t* outputs, char* message, size_t message_size) {
+  (void)self, (void)params, (void)message, (void)message_size;
+  const sn_plugin_host* host = problem->host;
+  int64_t transposed = 0;
+  host->get_integer(problem->params, "transpose_weights", &transposed);
+  const int32_t operands[] = {host->net_input(net, 0), host->net_input(net, 1)};
+  host->set_integer(host->net_params(net), "transpose_b", transposed);
+  host->net_layer(net, "matmul", "product", 2, operands, 1, outputs);
+  const int32_t bias = host->net_input(net, 2);
+  if (bias < 0) return SN_PLUGIN_OK;
+  const int32_t terms[] = {outputs[0], bias};
+  host->set_text(host->net_params(net), "op", "add");
+  host->net_layer(net, "binary", "sum", 2, terms, 1, outputs);
+  return SN_PLUGIN_OK;
+}
+
+static const sn_plugin_routine product_routine = {
+    .struct_size = sizeof(sn_plugin_routine),
+    .version = 1,
+    .default_rank = -1,  // only where it was measured
+    .layer_type = "dense",
+    .descriptor = "cpu/example_product",
+    .applicable = product_applicable,
+    .build = product_build,
 };
 
 // --- the table -----------------------------------------------------------------------------------
 
-static const sn_plugin_routine* const routines[] = {&relu_routine, &dense_routine};
+static const sn_plugin_routine* const routines[] = {&relu_routine, &dense_routine,
+                                                    &product_routine};
 
 static const sn_plugin plugin = {
     .struct_size = sizeof(sn_plugin),

@@ -6,9 +6,10 @@
 //
 // A routine is one way to compute one type of layer. Per layer the runtime calls `applicable`,
 // chooses one of the routines that apply (by measuring, or by default_rank), and then calls
-//   default_params → pack_bytes, pack → create → run … run → destroy.
-// What was packed serves all kernels of the layer with equal parameters; after a tuning it is
-// packed anew.
+//   analyse → default_params → pack_bytes, pack → create → run … run → destroy, and release.
+// A tuner asks `propose` for parameters between these, measures a kernel for each, and tells the
+// times with the next question. What was packed serves all kernels of the layer with equal
+// parameters; after a tuning it is packed anew.
 //
 // Versions. SN_PLUGIN_ABI_VERSION is raised only when older plugins can no longer be loaded. Until
 //   then structs grow at their ends: each begins with its size in bytes, as its owner was compiled,
@@ -84,6 +85,8 @@ enum {
 typedef struct sn_plugin_host sn_plugin_host;
 // Named values: a layer's parameters, or a routine's own. Opaque.
 typedef struct sn_plugin_params sn_plugin_params;
+// The net inside of a routine, while `build` adds its layers. Opaque.
+typedef struct sn_plugin_net sn_plugin_net;
 
 // --- the problem: what a routine may look at before it says whether it applies -------------------
 
@@ -130,7 +133,16 @@ typedef struct sn_plugin_problem {
   const char* layer_type;
   const char* layer_name;          // for messages
   const sn_plugin_params* params;  // the layer's parameters, complete: defaults are filled in
+  void* analysis;  // what sn_plugin_routine::analyse made of this problem, else NULL
 } sn_plugin_problem;
+
+// Parameters of a routine that were measured.
+typedef struct sn_plugin_trial {
+  uint32_t struct_size;
+  const sn_plugin_params* params;
+  double
+      time_us;  // of one run; infinity: not measured, or the kernel failed or computes too wrongly
+} sn_plugin_trial;
 
 // --- running -------------------------------------------------------------------------------------
 
@@ -192,7 +204,7 @@ struct sn_plugin_host {
   // One text of a list; 0 also past the end.
   int32_t (*get_text_at)(const sn_plugin_params* params, const char* name, size_t index,
                          const char** value);
-  // For default_params: adds or replaces.
+  // For default_params, propose and net_params: adds or replaces.
   sn_plugin_status (*set_integer)(sn_plugin_params* params, const char* name, int64_t value);
   sn_plugin_status (*set_text)(sn_plugin_params* params, const char* name, const char* value);
 
@@ -206,6 +218,23 @@ struct sn_plugin_host {
   // its shape and memory; the context's tensor then shows both.
   sn_plugin_status (*allocate_output)(const sn_plugin_context* context, uint32_t index,
                                       int32_t rank, const int64_t* dims);
+
+  // For `build`. A tensor is a number, -1 one that is left out or could not be made: the runtime
+  // says why when `build` returns. Input `index` of the problem's own.
+  int32_t (*net_input)(const sn_plugin_net* net, uint32_t index);
+  // A constant in the plain layout. Its bytes are copied.
+  int32_t (*net_constant)(sn_plugin_net* net, int32_t type, int32_t rank, const int64_t* dims,
+                          const void* data);
+  // The parameters of the layer that net_layer adds next, to be set; those that are not set have
+  // the layer type's defaults.
+  sn_plugin_params* (*net_params)(sn_plugin_net* net);
+  // Adds a layer, whose name is unique in the net, and fills in the numbers of its outputs.
+  void (*net_layer)(sn_plugin_net* net, const char* layer_type, const char* name,
+                    uint32_t input_count, const int32_t* inputs, uint32_t output_count,
+                    int32_t* outputs);
+  sn_plugin_status (*set_real)(sn_plugin_params* params, const char* name, double value);
+  sn_plugin_status (*set_integers)(sn_plugin_params* params, const char* name, size_t count,
+                                   const int64_t* values);
 };
 
 // --- what the plugin provides --------------------------------------------------------------------
@@ -239,7 +268,7 @@ struct sn_plugin_routine {
   // after the kernel, and the routine sees problems without post-ops only.
   int32_t (*supports_post_ops)(const sn_plugin_routine* self, const sn_plugin_problem* problem);
   // Optional: sets the routine's own parameters for a problem (a tile size), in constant time.
-  // pack and create get exactly these: this ABI gives the tuner no other values to try.
+  // Where nothing is tuned, pack and create get these.
   void (*default_params)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
                          sn_plugin_params* params);
   // Optional, both or none: constants pre-packed in the kernel's memory layout, made once and
@@ -266,6 +295,37 @@ struct sn_plugin_routine {
   // Everything was checked before but what depends on data (an index out of range: an error).
   sn_plugin_status (*run)(const sn_plugin_routine* self, const sn_plugin_kernel* kernel,
                           const sn_plugin_context* context, char* message, size_t message_size);
+
+  // Optional: what takes a while to find out about a problem that the routine applies to (choices
+  // of a library, generated code) and is found out once: the functions above get it in
+  // problem->analysis, but for applicable and supports_post_ops. It may be used by several threads
+  // at once. An error with status SN_PLUGIN_UNSUPPORTED: the routine does not apply after all.
+  sn_plugin_status (*analyse)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
+                              void** analysis, char* message, size_t message_size);
+  // Optional: frees what `analyse` made, when neither layer nor tuner needs it. Kernels may live
+  // longer.
+  void (*release)(const sn_plugin_routine* self, void* analysis);
+
+  // Optional, both or none: a parameter space. `propose` writes what a tuner should measure next
+  // over `params`, which hold the default, and returns 1; or returns 0: nothing more is worth it.
+  // `trials` are those tried so far, the default first. The same trials lead to the same proposal;
+  // one that was tried ends the search. A tuner asks at most some ten times per problem.
+  int32_t (*propose)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
+                     const sn_plugin_trial* const* trials, size_t trial_count,
+                     sn_plugin_params* params);
+  // 1 if pack and create take `params`, which may come from a file and are of the default's names
+  // and kinds; else 0 and the reason. Not asked about the default.
+  int32_t (*accepts)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
+                     const sn_plugin_params* params, char* reason, size_t reason_size);
+
+  // Optional: the routine is a childnet, a net of layers that have routines of their own, which a
+  // tuner chooses one by one. Adds the layers in topological order, and writes the tensors that are
+  // the problem's outputs to outputs[0 … output_count-1]. Tensors inside have the descriptor's
+  // layout where they have three dimensions or more. What depends on constants alone is computed
+  // once, ahead of runs. Of the functions above it goes with `applicable` and default_params.
+  sn_plugin_status (*build)(const sn_plugin_routine* self, const sn_plugin_problem* problem,
+                            const sn_plugin_params* params, sn_plugin_net* net, int32_t* outputs,
+                            char* message, size_t message_size);
 };
 
 typedef struct sn_plugin {

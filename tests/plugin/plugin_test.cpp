@@ -186,6 +186,80 @@ TEST_CASE("a plugin's refusal and its reason reach explain") {
   CHECK_THAT(plan_of(*net), Contains("cpu/example_panels") && !Contains("cpu/example_relu"));
 }
 
+TEST_CASE("a plugin's parameter space proposes in view of what was measured") {
+  const DenseNet model(5, 13, 40, "relu");
+  const auto net = NetAccess::from_graph(model.graph, with_plugins({example()}));
+  INFO(net.status().message());
+  REQUIRE(net.ok());
+  const Routine* routine = NetAccess::registry(*net).find("dense", "cpu/example_panels");
+  REQUIRE(routine != nullptr);
+  std::vector<TensorSpec> inputs;
+  for (const TensorId id : {model.x, model.w, model.bias})
+    inputs.push_back({.type = DataType::float32,
+                      .shape = model.graph.tensor(id).shape.to_shape(),
+                      .constant = model.graph.tensor(id).is_constant(),
+                      .value = model.graph.tensor(id).constant});
+  const auto problem = make_problem(*NetAccess::graph(*net).find_layer("product"), inputs);
+  INFO(problem.status().message());
+  REQUIRE(problem.ok());
+  const auto implementation =
+      RoutineContext(NetAccess::registry(*net)).implement(*routine, *problem);
+  INFO(implementation.status().message());
+  REQUIRE(implementation.ok());
+  const ParamSpace space = (*implementation)->param_space();
+  const auto panel = [](std::int64_t value) {
+    Params params;
+    params.set("panel", value);
+    return params;
+  };
+  CHECK((*implementation)->default_params() == panel(16));
+  CHECK(space.propose(std::vector<Trial>{{panel(16), 10}}, 7).params == std::vector{panel(8)});
+  CHECK(space.propose(std::vector<Trial>{{panel(16), 10}, {panel(8), 5}}, 6).params ==
+        std::vector{panel(4)});
+  const Proposal last =
+      space.propose(std::vector<Trial>{{panel(16), 10}, {panel(8), 5}, {panel(4), 7}}, 5);
+  CHECK(last.params.empty());
+  CHECK(last.is_last);
+
+  CHECK((*implementation)->check_params(panel(2)).ok());
+  CHECK((*implementation)->check_params(panel(3)).reason() ==
+        "panel is 3, not a power of two up to 16");
+  Params text;
+  text.set("panel", std::string("8"));
+  CHECK_FALSE((*implementation)->check_params(text).ok());
+  CHECK_FALSE((*implementation)->check_params({}).ok());
+}
+
+TEST_CASE("a plugin's routines are tuned, saved and loaded: a parameter, and a net inside") {
+  const char* routine = GENERATE("cpu/example_panels", "cpu/example_product");
+  CAPTURE(routine);
+  const DenseNet model(5, 13, 8, "relu", true);
+  const Tensor x = filled(Shape{5, 13}, 3);
+  const auto expected = NetAccess::from_graph(model.graph, with_plugins({}));
+  auto net = NetAccess::from_graph(model.graph, with_plugins({example()}));
+  REQUIRE((expected.ok() && net.ok()));
+  TuneOptions options;
+  options.pin = {{"product", routine}};
+  options.use_cache = false;
+  const auto report = net->tune(options);
+  INFO(report.status().message());
+  REQUIRE(report.ok());
+  const auto layer = std::ranges::find(report->layers, "product", &TunedLayer::layer);
+  REQUIRE(layer != report->layers.end());
+  CHECK(layer->routine == routine);
+  CHECK_THAT(layer->params, Contains(layer->routine == "cpu/example_panels" ? "panel=" : "inner="));
+  if (layer->routine == "cpu/example_panels") CHECK(layer->candidates >= 3);
+  CHECK(run(*net, x) == run(*expected, x));
+
+  const std::string file = plugin("tuned.dnn");
+  REQUIRE(net->save(file).ok());
+  const auto loaded = Net::load(file, with_plugins({example()}));
+  INFO(loaded.status().message());
+  REQUIRE(loaded.ok());
+  CHECK_THAT(plan_of(*loaded), Contains(routine));
+  CHECK(run(*loaded, x) == run(*expected, x));
+}
+
 TEST_CASE("the example plugin refuses weights of another type than its own") {
   const DenseNet model(2, 3, 4, "relu");
   const auto net = NetAccess::from_graph(model.graph, with_plugins({example()}));

@@ -114,7 +114,7 @@ struct Fixture {
   UnitCounts profile(LayerCandidates& entry, bool exhaustive = false) {
     PoolBarrier barrier(core->pool());
     UnitProfiler profiler(*core, cache, budget, barrier, exhaustive);
-    profiler.inside_rules = {kFloat32, 8};
+    profiler.rules = {kFloat32, 8};
     const Status status = profiler.profile(entry.layer.problem, entry.candidates);
     INFO(status.message());
     REQUIRE(status.ok());

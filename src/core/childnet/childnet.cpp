@@ -62,8 +62,7 @@ Status choose(const RoutineContext& context, const std::vector<InnerChoice>& cho
                             named->layer, made.status().message());
   layer.implementation = *std::move(made);
   SN_ASSIGN_OR_RETURN(layer.params, parse_params(*layer.implementation, named->params));
-  const ChildnetImplementation* nested = layer.implementation->as_childnet();
-  return nested == nullptr ? Status() : nested->expand(layer.params).status();
+  return {};
 }
 
 // The values of folded tensors, by tensor.

@@ -1,6 +1,7 @@
 #include "core/childnet/childnet_text.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "core/base/error.h"
 #include "core/childnet/childnet.h"
@@ -25,6 +26,17 @@ Result<std::vector<std::string_view>> split(std::string_view text, char separato
   if (depth != 0) return invalid_argument("'{}': a brace is missing", text);
   if (begin < text.size()) items.push_back(text.substr(begin));
   return items;
+}
+
+// A text as Params::str() prints it.
+std::string unquoted(std::string_view text) {
+  if (text.size() < 2 || text.front() != '"') return std::string(text);
+  std::string result;
+  for (std::size_t i = 1; i + 1 < text.size(); ++i) {
+    if (text[i] == '\\') ++i;
+    result += text[i];
+  }
+  return result;
 }
 
 }  // namespace
@@ -74,28 +86,23 @@ std::string print_params(RoutineParams params) {
 
 Result<RoutineParams> parse_params(const Implementation& implementation, std::string_view text) {
   RoutineParams params = implementation.default_params();
-  if (text.empty()) return params;
-  const ParamSpace space = implementation.param_space();
   SN_ASSIGN_OR_RETURN(const auto items, split(text, ','));
   for (const std::string_view item : items) {
     const std::string_view name = item.substr(0, item.find('='));
-    if (name == "inner" && name.size() < item.size() && implementation.as_childnet() != nullptr) {
-      params.set(name, std::string(item.substr(name.size() + 1)));
-      continue;
-    }
-    bool found = false;
-    for (const ParamAxis& axis : space.axes)
-      for (const ParamValue& value : axis.values) {
-        RoutineParams one;
-        one.set(axis.name, value);
-        if (axis.name != name || one.str() != item) continue;
-        params.set(name, value);
-        found = true;
-      }
-    if (!found)
+    const std::string_view value = item.substr(std::min(item.size(), name.size() + 1));
+    const ParamValue* usual = params.find(name);
+    std::int64_t number = 0;
+    if (usual != nullptr && kind_of(*usual) == ParamKind::text)
+      params.set(name, name == "inner" ? std::string(value) : unquoted(value));
+    else if (usual != nullptr && kind_of(*usual) == ParamKind::integer &&
+             std::from_chars(value.data(), value.data() + value.size(), number).ec == std::errc())
+      params.set(name, number);
+    else
       return invalid_argument("'{}' is not a parameter of {} here", item,
                               implementation.routine().descriptor().str());
   }
+  if (const Applicability taken = implementation.check_params(params); !taken.ok())
+    return invalid_argument("{}: {}", implementation.routine().descriptor().str(), taken.reason());
   return params;
 }
 

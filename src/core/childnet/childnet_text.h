@@ -25,7 +25,7 @@ std::string print_inner(const std::vector<InnerChoice>& choices);
 std::string print_params(RoutineParams params);
 
 // The default parameters of `implementation` changed as the text says: "block=14,work=apart".
-// Values must be of its parameter space, but for `inner`. invalid_argument else.
+// invalid_argument where it does not take them.
 Result<RoutineParams> parse_params(const Implementation& implementation, std::string_view text);
 
 }  // namespace softneuro

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/plugin/childnet.h"
 #include "softneuro/version.h"
 
 namespace softneuro {
@@ -89,10 +90,18 @@ std::int32_t get_list(const sn_plugin_params* params, const char* name, std::siz
 }
 
 template <class T>
+ParamValue to_value(const T& value) {
+  return ParamValue(value);
+}
+ParamValue to_value(const std::span<const std::int64_t>& values) {
+  return ParamValue(std::vector<std::int64_t>(values.begin(), values.end()));
+}
+
+template <class T>
 sn_plugin_status set(sn_plugin_params* params, const char* name, const T& value) noexcept {
   const Status status = guarded([&]() -> Status {
     if (name == nullptr || *name == '\0') return Status(StatusCode::invalid_argument, {});
-    reinterpret_cast<Params*>(params)->set(name, ParamValue(value));
+    reinterpret_cast<Params*>(params)->set(name, to_value(value));
     return {};
   });
   return static_cast<sn_plugin_status>(status.code());
@@ -176,6 +185,17 @@ static sn_plugin_status sn_host_set_text(sn_plugin_params* params, const char* n
   return set(params, name, value);
 }
 
+static sn_plugin_status sn_host_set_real(sn_plugin_params* params, const char* name,
+                                         double value) noexcept {
+  return set(params, name, value);
+}
+
+static sn_plugin_status sn_host_set_integers(sn_plugin_params* params, const char* name,
+                                             std::size_t count,
+                                             const std::int64_t* values) noexcept {
+  return set(params, name, std::span<const std::int64_t>(values, count));
+}
+
 static void sn_host_parallel_for(const sn_plugin_context* context, std::size_t count,
                                  sn_plugin_task task, void* data) noexcept {
   ThreadPool& pool = context_of(context).pool();
@@ -203,7 +223,9 @@ const sn_plugin_host& plugin_host() noexcept {
       sizeof(sn_plugin_host), SN_PLUGIN_ABI_VERSION, SOFTNEURO_VERSION,    sn_host_input,
       sn_host_output,         sn_host_post_op,       sn_host_get_integer,  sn_host_get_real,
       sn_host_get_text,       sn_host_get_integers,  sn_host_get_reals,    sn_host_get_text_at,
-      sn_host_set_integer,    sn_host_set_text,      sn_host_parallel_for, sn_host_allocate_output};
+      sn_host_set_integer,    sn_host_set_text,      sn_host_parallel_for, sn_host_allocate_output,
+      sn_host_net_input,      sn_host_net_constant,  sn_host_net_params,   sn_host_net_layer,
+      sn_host_set_real,       sn_host_set_integers};
   return host;
 }
 
@@ -218,7 +240,8 @@ PluginProblem::PluginProblem(const Problem& whole) noexcept
                         &plugin_host(),
                         whole.type->name.c_str(),
                         whole.layer_name.c_str(),
-                        to_plugin(whole.params)},
+                        to_plugin(whole.params),
+                        nullptr},
       problem(&whole) {}
 
 namespace {

@@ -4,31 +4,14 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "core/base/alignment.h"
 #include "core/base/error.h"
+#include "core/plugin/childnet.h"
 
 namespace softneuro {
 namespace {
-
-// A routine's table entry. `table` is a copy in which fields that the plugin does not know are
-// null; `self` is the plugin's own, which its functions get.
-struct PluginEntry {
-  std::shared_ptr<const LoadedPlugin> plugin;
-  const sn_plugin_routine* self = nullptr;
-  sn_plugin_routine table{};
-
-  std::string plugin_context() const { return fmt::format("plugin '{}'", plugin->name); }
-
-  // What becomes of a function of the table that can fail.
-  template <class Function, class... Arguments>
-  Status call(Function function, Arguments... arguments) const {
-    PluginMessage message;
-    const sn_plugin_status code = function(self, arguments..., message.data(), message.size());
-    if (code == SN_PLUGIN_OK) return {};
-    return plugin_status(code, message).with_context(plugin_context());
-  }
-};
 
 // What version 1 of the ABI has; fields that come later must be asked for.
 constexpr std::size_t kRoutineSize =
@@ -50,10 +33,9 @@ class PluginKernel final : public Kernel {
     if (created_ && entry_->table.destroy != nullptr) entry_->table.destroy(entry_->self, &kernel_);
   }
 
-  Status create(const Problem& problem, const RoutineParams& params) {
+  Status create(const PluginProblem& view, const RoutineParams& params) {
     kernel_.struct_size = sizeof(kernel_);
     kernel_.in_place_input = -1;
-    const PluginProblem view(problem);
     SN_RETURN_IF_ERROR(entry_->call(entry_->table.create, &view, to_plugin(params), packed_.data(),
                                     packed_.bytes(), &kernel_));
     created_ = true;
@@ -86,8 +68,8 @@ class PluginKernel final : public Kernel {
     return guarded([&] {
       const bool is_ours = message.empty() && !view.failure().ok();
       return Status(is_ours ? view.failure() : plugin_status(code, message))
-          .with_context(
-              fmt::format("routine {} of {}", entry_->table.descriptor, entry_->plugin_context()));
+          .with_context(fmt::format("routine {} of plugin '{}'", entry_->table.descriptor,
+                                    entry_->plugin->name));
     });
   }
 
@@ -101,30 +83,56 @@ class PluginKernel final : public Kernel {
   std::size_t tensors_offset_ = 0;
 };
 
+bool have_same_kinds(const Params& a, const Params& b) {
+  return std::ranges::equal(a.entries(), b.entries(),
+                            [](const Params::Entry& x, const Params::Entry& y) {
+                              return x.name == y.name && kind_of(x.value) == kind_of(y.value);
+                            });
+}
+
 class PluginImplementation final : public Implementation {
  public:
   PluginImplementation(ProblemPtr problem, const RoutineContext& context,
                        std::shared_ptr<const PluginEntry> entry)
-      : Implementation(std::move(problem), context), entry_(std::move(entry)) {}
+      : Implementation(std::move(problem), context),
+        entry_(std::move(entry)),
+        view_(this->problem()) {}
+  ~PluginImplementation() override {
+    if (is_analysed_ && table().release != nullptr) table().release(entry_->self, view_.analysis);
+  }
+
+  Status analyse() {
+    if (table().analyse == nullptr) return {};
+    SN_RETURN_IF_ERROR(entry_->call(table().analyse, &view_, &view_.analysis));
+    is_analysed_ = true;
+    return {};
+  }
 
   double speed() const override { return std::numeric_limits<double>::infinity(); }
 
-  RoutineParams default_params() const override {
-    RoutineParams params;
-    if (entry_->table.default_params == nullptr) return params;
-    const PluginProblem view(problem());
-    entry_->table.default_params(entry_->self, &view, to_plugin(params));
-    return params;
+  RoutineParams default_params() const override { return entry_->default_params(view_); }
+  ParamSpace param_space() const override {
+    ParamSpace space;
+    if (table().propose != nullptr)
+      space.next = [this](std::span<const Trial> known) { return propose(known); };
+    return space;
+  }
+  Applicability check_params(const RoutineParams& params) const override {
+    const RoutineParams usual = default_params();
+    if (table().accepts == nullptr || params == usual || !have_same_kinds(params, usual))
+      return Implementation::check_params(params);
+    PluginMessage reason;
+    if (table().accepts(entry_->self, &view_, to_plugin(params), reason.data(), reason.size()) != 0)
+      return Applicability::yes();
+    return Applicability::no(reason.text());
   }
 
   // The plugin may pack differently for each of its parameters.
   Result<Packing> packing(const RoutineParams& params) const override {
     Packing packing;
     packing.key = params.str();
-    if (entry_->table.pack_bytes == nullptr) return packing;
-    const PluginProblem view(problem());
-    SN_RETURN_IF_ERROR(
-        entry_->call(entry_->table.pack_bytes, &view, to_plugin(params), &packing.bytes));
+    if (table().pack_bytes == nullptr) return packing;
+    SN_RETURN_IF_ERROR(entry_->call(table().pack_bytes, &view_, to_plugin(params), &packing.bytes));
     if (packing.bytes > kMostBytes)
       return internal_error("plugin '{}': it would pack weights into {} bytes",
                             entry_->plugin->name, packing.bytes);
@@ -132,20 +140,36 @@ class PluginImplementation final : public Implementation {
   }
   Status pack(const RoutineParams& params, Allocator&, std::byte* packed) const override {
     SN_ASSIGN_OR_RETURN(const Packing packing, this->packing(params));
-    const PluginProblem view(problem());
-    return entry_->call(entry_->table.pack, &view, to_plugin(params), packed, packing.bytes);
+    return entry_->call(table().pack, &view_, to_plugin(params), packed, packing.bytes);
   }
 
  protected:
   Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams& params,
                                                 const PackedWeights& packed) const override {
     auto kernel = std::make_unique<PluginKernel>(entry_, packed.bytes, problem());
-    SN_RETURN_IF_ERROR(kernel->create(problem(), params));
+    SN_RETURN_IF_ERROR(kernel->create(view_, params));
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
 
  private:
+  const sn_plugin_routine& table() const { return entry_->table; }
+
+  std::optional<RoutineParams> propose(std::span<const Trial> known) const {
+    std::vector<sn_plugin_trial> trials;
+    std::vector<const sn_plugin_trial*> pointers;
+    for (const Trial& trial : known)
+      trials.push_back({sizeof(sn_plugin_trial), to_plugin(trial.params), trial.us});
+    for (const sn_plugin_trial& trial : trials) pointers.push_back(&trial);
+    RoutineParams params = default_params();
+    if (table().propose(entry_->self, &view_, pointers.data(), pointers.size(),
+                        to_plugin(params)) == 0)
+      return std::nullopt;
+    return params;
+  }
+
   std::shared_ptr<const PluginEntry> entry_;
+  PluginProblem view_;
+  bool is_analysed_ = false;
 };
 
 class PluginRoutine final : public Routine {
@@ -159,11 +183,7 @@ class PluginRoutine final : public Routine {
 
  protected:
   Applicability applicable(const Problem& problem) const override {
-    const PluginProblem view(problem);
-    PluginMessage reason;
-    if (entry_->table.applicable(entry_->self, &view, reason.data(), reason.size()) != 0)
-      return Applicability::yes();
-    return Applicability::no(reason.text());
+    return entry_->applicable(problem);
   }
 
   bool supports_post_ops(const Problem& problem) const override {
@@ -174,7 +194,10 @@ class PluginRoutine final : public Routine {
 
   Result<std::shared_ptr<Implementation>> make_implementation(
       ProblemPtr problem, const RoutineContext& context) const override {
-    return make_implementation_of<PluginImplementation>(std::move(problem), context, entry_);
+    auto implementation =
+        std::make_shared<PluginImplementation>(std::move(problem), context, entry_);
+    SN_RETURN_IF_ERROR(implementation->analyse());
+    return std::shared_ptr<Implementation>(std::move(implementation));
   }
 
  private:
@@ -182,12 +205,19 @@ class PluginRoutine final : public Routine {
 };
 
 Status check_functions(const sn_plugin_routine& table) {
-  if (table.applicable == nullptr || table.create == nullptr || table.run == nullptr)
-    return invalid_argument("{} is null", table.applicable == nullptr ? "applicable"
-                                          : table.create == nullptr   ? "create"
-                                                                      : "run");
+  if (table.applicable == nullptr) return invalid_argument("applicable is null");
+  if (table.build != nullptr) {
+    if (table.create == nullptr && table.run == nullptr && table.pack == nullptr &&
+        table.propose == nullptr)
+      return {};
+    return invalid_argument("build goes with none of pack, create, run and propose");
+  }
+  if (table.create == nullptr || table.run == nullptr)
+    return invalid_argument("{} is null", table.create == nullptr ? "create" : "run");
   if ((table.pack_bytes == nullptr) != (table.pack == nullptr))
     return invalid_argument("of pack_bytes and pack one is null: both or none");
+  if ((table.propose == nullptr) != (table.accepts == nullptr))
+    return invalid_argument("of propose and accepts one is null: both or none");
   return {};
 }
 
@@ -222,6 +252,7 @@ Result<std::unique_ptr<const Routine>> make_plugin_routine(
   if (!status.ok())
     return std::move(status).with_context(
         fmt::format("'{}' of '{}'", table.descriptor, table.layer_type));
+  if (table.build != nullptr) return make_plugin_childnet(std::move(entry));
   return std::unique_ptr<const Routine>(std::make_unique<PluginRoutine>(std::move(entry)));
 }
 

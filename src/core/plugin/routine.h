@@ -4,15 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "core/plugin/host.h"
+#include "core/plugin/entry.h"
 
 namespace softneuro {
-
-// What the routines and kernels of one plugin share; the library stays loaded as long as one lives.
-struct LoadedPlugin {
-  std::string name;
-  std::shared_ptr<void> library;  // null: the plugin is linked in
-};
 
 // Checks the table entry as far as that can be done without a registry and makes a Routine of it.
 // invalid_argument names the field that is wrong.

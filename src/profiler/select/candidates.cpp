@@ -58,6 +58,40 @@ std::vector<Candidate> view_candidates(const Registry& registry, const Problem& 
   return candidates;
 }
 
+Candidate candidate_of(const Implementation& implementation, RoutineParams params) {
+  const Problem& problem = implementation.whole_problem();
+  Candidate candidate;
+  candidate.routine = &implementation.routine();
+  candidate.unresolved = implementation.as_childnet() != nullptr;
+  if (!candidate.unresolved)
+    candidate.key =
+        profile_key(implementation.context().registry(), problem, *candidate.routine, params);
+  candidate.params = std::move(params);
+  candidate.formats = formats_of(problem);
+  return candidate;
+}
+
+// Adds the candidates that the parameter space proposes next, in view of those that there are.
+void propose(const Implementation& implementation, const CandidateRules& rules,
+             std::vector<Candidate>& candidates) {
+  const FormatTuple formats = formats_of(implementation.whole_problem());
+  std::vector<Trial> known;
+  for (Candidate& candidate : candidates) {
+    if (candidate.routine != &implementation.routine() || candidate.formats != formats) continue;
+    known.push_back({candidate.params, candidate.wrong ? INFINITY : candidate.unit_us});
+    candidate.proposes = false;
+  }
+  if (known.size() >= rules.max_params) return;
+  const ChildnetImplementation* const childnet = implementation.as_childnet();
+  ParamSpace space = childnet == nullptr ? implementation.param_space() : childnet->outer_space();
+  if (rules.include_pruned) space.promising = nullptr;
+  Proposal proposal = space.propose(known, rules.max_params - known.size());
+  for (RoutineParams& params : proposal.params) {
+    candidates.push_back(candidate_of(implementation, std::move(params)));
+    candidates.back().proposes = !proposal.is_last && childnet == nullptr;
+  }
+}
+
 // The candidates of a routine for a problem in the formats that it has.
 void add_fixed(const RoutineContext& context, const Routine& routine, const ProblemPtr& problem,
                const CandidateRules& rules, std::vector<Candidate>& candidates) {
@@ -65,21 +99,8 @@ void add_fixed(const RoutineContext& context, const Routine& routine, const Prob
   if (is_childnet && !rules.childnets) return;
   const auto implementation = context.implement(routine, problem);
   if (!implementation.ok()) return;
-  const ParamSpace space = is_childnet ? (*implementation)->as_childnet()->outer_space()
-                                       : (*implementation)->param_space();
-  std::vector<RoutineParams> choices = {(*implementation)->default_params()};
-  for (RoutineParams& params :
-       rules.include_pruned ? space.list(rules.max_params) : space.list_promising(rules.max_params))
-    if (!(params == choices.front())) choices.push_back(std::move(params));
-  for (RoutineParams& params : choices) {
-    Candidate candidate;
-    candidate.routine = &routine;
-    candidate.unresolved = is_childnet;
-    if (!is_childnet) candidate.key = profile_key(context.registry(), *problem, routine, params);
-    candidate.params = std::move(params);
-    candidate.formats = formats_of(*problem);
-    candidates.push_back(std::move(candidate));
-  }
+  candidates.push_back(candidate_of(**implementation, (*implementation)->default_params()));
+  propose(**implementation, rules, candidates);
 }
 
 void add_routine(const RoutineContext& context, const Routine& routine, const Problem& model,
@@ -236,6 +257,19 @@ std::string profile_key(const Registry& registry, const Problem& problem, const 
   return fmt::format("{}|{}|{}|{}|v{}|{}{}", problem.str(), quantization_key(problem),
                      routine.descriptor().str(), params.str(), facts.version, facts.library,
                      device == nullptr ? std::string() : '|' + device->name());
+}
+
+void propose_after(const RoutineContext& context, const Problem& model, const CandidateRules& rules,
+                   std::size_t index, std::vector<Candidate>& candidates) {
+  const Candidate& candidate = candidates[index];
+  const auto is_alike = [&](const Candidate& other) {
+    return other.routine == candidate.routine && other.formats == candidate.formats;
+  };
+  const auto later = candidates.begin() + static_cast<std::ptrdiff_t>(index) + 1;
+  if (!candidate.proposes || std::any_of(later, candidates.end(), is_alike)) return;
+  const auto implementation =
+      context.implement(*candidate.routine, with_formats(model, candidate.formats));
+  if (implementation.ok()) propose(**implementation, rules, candidates);
 }
 
 std::vector<Candidate> list_fixed_candidates(const RoutineContext& context, const Problem& problem,

@@ -19,6 +19,7 @@ struct Candidate {
   FormatTuple formats;
   std::string key;          // in the profile cache
   bool unresolved = false;  // a childnet whose inner choices are not made yet; `key` is empty
+  bool proposes = false;    // its parameter space may have more: propose_after()
 
   // What was measured; microseconds. infinity: not yet.
   double unit_us = std::numeric_limits<double>::infinity();  // alone
@@ -80,6 +81,11 @@ bool is_allowed(const CandidateRules& rules, const std::string& layer,
 SN_INTREE Result<std::vector<LayerCandidates>> list_candidates(const RoutineContext& context,
                                                                const NetProblems& problems,
                                                                const CandidateRules& rules);
+// Candidate `index` of `model` is known. If it is the last that its parameter space has proposed,
+// adds what the space proposes next, in view of what those of its routine and formats took.
+SN_INTREE void propose_after(const RoutineContext& context, const Problem& model,
+                             const CandidateRules& rules, std::size_t index,
+                             std::vector<Candidate>& candidates);
 // The candidates of one problem in the formats that it has, those expected to be fast first: for
 // layers inside of childnets. Where no routine of rules.schemas computes it, all others count.
 // None if nothing computes it.

@@ -46,35 +46,38 @@ class UnitProfiler::ProblemProfile {
  public:
   // `fill`, if any, is called before anything is measured, once.
   ProblemProfile(UnitProfiler& profiler, const Problem& model, const RoutineContext& context,
-                 FillConstants fill)
+                 FillConstants fill, std::vector<Candidate>& candidates)
       : profiler_(profiler),
         core_(profiler.core_),
         model_(model),
         context_(context),
         fill_constants_(std::move(fill)),
+        candidates_(candidates),
         reference_(profiler.core_, model) {}
 
-  Status profile(std::vector<Candidate>& candidates);
+  Status profile();
 
  private:
   // The fastest candidate so far. The others run in turns with it: their times are on one scale,
   // however fast the machine is at the moment.
   struct Control {
-    Candidate* candidate;
+    std::size_t candidate;
     KernelBench bench;
     int batch;
   };
-  Status profile_each(std::vector<Candidate>& candidates);
-  Status choose_inside(Candidate& candidate, double best_us);
+  Status profile_each();
+  Status profile_one(std::size_t index, std::optional<std::size_t> known);
+  double best_us() const;
+  Status choose_inside(Candidate& candidate);
   Result<ImplementationPtr> implementation_of(const Candidate& candidate) const;
   Result<KernelBench> bench_of(const Candidate& candidate);
-  Status measure(Candidate& candidate);
-  void time_in_turns(Candidate& candidate, KernelBench& bench, int batch, Samples& samples);
+  Status measure(std::size_t index);
+  void time_in_turns(std::size_t index, KernelBench& bench, int batch, Samples& samples);
   void fill_constants();
   double time_us(KernelBench& bench, int batch);
   int warm_up(KernelBench& bench, double& first);
-  void begin_control(Candidate* known);
-  double settle_scale();
+  void begin_control(std::optional<std::size_t> known);
+  void settle_scale();
   void keep_all();
   void tell_wrong();
   void drop(Candidate& candidate, const Status& status);
@@ -84,13 +87,14 @@ class UnitProfiler::ProblemProfile {
   const Problem& model_;
   RoutineContext context_;
   FillConstants fill_constants_;
+  std::vector<Candidate>& candidates_;  // grows
   std::optional<Control> control_;
   // How many times as long as on the scale of the layer's times the control took beside each of the
   // others.
   Samples slowness_;
-  bool is_scale_known_ = false;          // that of the cache's rows, or what is usual now
-  std::map<Candidate*, double> unkept_;  // measured, not in the cache yet: spread
-  std::vector<std::string> wrong_;       // candidates, and by how much
+  bool is_scale_known_ = false;           // that of the cache's rows, or what is usual now
+  std::map<std::size_t, double> unkept_;  // measured, not in the cache yet: spread
+  std::vector<std::string> wrong_;        // candidates, and by how much
   ProblemReference reference_;
   LastPacking last_packing_;
 };
@@ -108,23 +112,24 @@ void UnitProfiler::ProblemProfile::fill_constants() {
 }
 
 // Names the best path inside of a childnet.
-Status UnitProfiler::ProblemProfile::choose_inside(Candidate& candidate, double best_us) {
+Status UnitProfiler::ProblemProfile::choose_inside(Candidate& candidate) {
+  settle_scale();  // it decides which childnets are measured: the next time, too
   const auto measure = [&](const Problem& problem, std::vector<Candidate>& candidates,
                            const FillConstants& fill) {
     const auto fill_both = [&] {
       fill_constants();  // those inside may be the same
       fill();
     };
-    return ProblemProfile(profiler_, problem, context_.inside_childnet(), fill_both)
-        .profile(candidates);
+    return ProblemProfile(profiler_, problem, context_.inside_childnet(), fill_both, candidates)
+        .profile();
   };
-  CandidateRules rules = profiler_.inside_rules;
+  CandidateRules rules = profiler_.rules;
   rules.childnets = context_.childnet_depth() + 1 < kDeepestChildnet;
   SN_ASSIGN_OR_RETURN(const ImplementationPtr implementation, implementation_of(candidate));
   SN_ASSIGN_OR_RETURN(
       const ChildnetInside inside,
       solve_inside(context_.inside_childnet(), *implementation->as_childnet(), candidate.params,
-                   rules, profiler_.exhaustive_ ? INFINITY : kBeaten * best_us, core_.allocator(),
+                   rules, profiler_.exhaustive_ ? INFINITY : kBeaten * best_us(), core_.allocator(),
                    measure));
   candidate.pruned = !inside.within_bound;
   if (!inside.known) return {};
@@ -158,18 +163,19 @@ int UnitProfiler::ProblemProfile::warm_up(KernelBench& bench, double& first) {
 }
 
 // A candidate that the cache knows: those that it does not are put on its scale.
-void UnitProfiler::ProblemProfile::begin_control(Candidate* known) {
-  if (control_ || known == nullptr) return;
-  Result<KernelBench> bench = bench_of(*known);
+void UnitProfiler::ProblemProfile::begin_control(std::optional<std::size_t> known) {
+  if (control_ || !known) return;
+  Result<KernelBench> bench = bench_of(candidates_[*known]);
   if (!bench.ok()) return;
   double first = time_us(*bench, 1);
   if (std::isinf(first)) return;
   const int batch = warm_up(*bench, first);
-  control_ = Control{known, std::move(*bench), batch};
+  control_ = Control{*known, std::move(*bench), batch};
   is_scale_known_ = true;
 }
 
-Status UnitProfiler::ProblemProfile::measure(Candidate& candidate) {
+Status UnitProfiler::ProblemProfile::measure(std::size_t index) {
+  Candidate& candidate = candidates_[index];
   SN_ASSIGN_OR_RETURN(KernelBench bench, bench_of(candidate));
   const PoolBurst burst(core_.pool());  // keeps threads from parking between samples
   double first = time_us(bench, 1);
@@ -196,14 +202,15 @@ Status UnitProfiler::ProblemProfile::measure(Candidate& candidate) {
   const int batch = warm_up(bench, first);
   Samples samples;
   samples.add(first);
-  time_in_turns(candidate, bench, batch, samples);
-  if (!control_ || candidate.unit_us < control_->candidate->unit_us)
-    control_ = Control{&candidate, std::move(bench), batch};
+  time_in_turns(index, bench, batch, samples);
+  if (!control_ || candidate.unit_us < candidates_[control_->candidate].unit_us)
+    control_ = Control{index, std::move(bench), batch};
   return {};
 }
 
-void UnitProfiler::ProblemProfile::time_in_turns(Candidate& candidate, KernelBench& bench,
-                                                 int batch, Samples& samples) {
+void UnitProfiler::ProblemProfile::time_in_turns(std::size_t index, KernelBench& bench, int batch,
+                                                 Samples& samples) {
+  Candidate& candidate = candidates_[index];
   const std::size_t wanted = profiler_.exhaustive_ ? kExhaustiveTimes * kSamples : kSamples;
   Samples controls;
   candidate.pruned = false;
@@ -214,30 +221,29 @@ void UnitProfiler::ProblemProfile::time_in_turns(Candidate& candidate, KernelBen
     samples.add(time_us(bench, batch));
   }
   // Infinite where the control fails.
-  double slowness = control_ ? controls.centre() / control_->candidate->unit_us : 1;
+  double slowness = control_ ? controls.centre() / candidates_[control_->candidate].unit_us : 1;
   if (!std::isfinite(slowness)) slowness = 1;
   slowness_.add(slowness);
   candidate.unit_us = samples.centre() / slowness;
-  unkept_[&candidate] = samples.spread() / slowness;
+  unkept_[index] = samples.spread() / slowness;
 }
 
-// Brings all times to the speed that the machine has as a rule; returns by how much.
-double UnitProfiler::ProblemProfile::settle_scale() {
-  if (is_scale_known_ || slowness_.count() == 0) return 1;
+// Brings all times to the speed that the machine has as a rule.
+void UnitProfiler::ProblemProfile::settle_scale() {
+  if (is_scale_known_ || slowness_.count() == 0) return;
   const double usual = slowness_.centre();
-  for (auto& [candidate, spread_us] : unkept_) {
-    candidate->unit_us *= usual;
+  for (auto& [index, spread_us] : unkept_) {
+    candidates_[index].unit_us *= usual;
     spread_us *= usual;
   }
   is_scale_known_ = true;
-  return usual;
 }
 
 // Rows are kept when a layer is done: until then their scale may change.
 void UnitProfiler::ProblemProfile::keep_all() {
   settle_scale();
-  for (const auto& [candidate, spread_us] : unkept_)
-    if (candidate->is_usable()) profiler_.keep(*candidate, spread_us);
+  for (const auto& [index, spread_us] : unkept_)
+    if (candidates_[index].is_usable()) profiler_.keep(candidates_[index], spread_us);
 }
 
 // One warning for the layer: where 8 bits cannot hold a tensor, every 8-bit candidate is wrong. The
@@ -268,46 +274,51 @@ void UnitProfiler::ProblemProfile::drop(Candidate& candidate, const Status& stat
                                                 candidate.str(), status.message()));
 }
 
-Status UnitProfiler::ProblemProfile::profile(std::vector<Candidate>& candidates) {
-  Status status = profile_each(candidates);
+Status UnitProfiler::ProblemProfile::profile() {
+  Status status = profile_each();
   keep_all();
   if (status.ok()) tell_wrong();
   return status;
 }
 
-// cancelled, or ok.
-Status UnitProfiler::ProblemProfile::profile_each(std::vector<Candidate>& candidates) {
+double UnitProfiler::ProblemProfile::best_us() const {
   double best = INFINITY;
-  Candidate* known = nullptr;
-  for (Candidate& candidate : candidates)
-    if (candidate.routine != nullptr && !candidate.unresolved && profiler_.from_cache(candidate) &&
-        !candidate.wrong && candidate.unit_us < best) {
-      best = candidate.unit_us;
-      known = &candidate;
-    }
-  for (Candidate& candidate : candidates) {
-    if (candidate.routine == nullptr || candidate.wrong || std::isfinite(candidate.unit_us))
-      continue;
-    SN_RETURN_IF_ERROR(check_cancel(profiler_.budget_.cancel));
-    if (profiler_.budget_.expired()) break;
-    if (profiler_.on_candidate) profiler_.on_candidate(candidate, std::isfinite(best) ? best : 0);
-    Status status;
-    if (candidate.unresolved) {
-      best *= settle_scale();  // it decides which childnets are measured: the next time, too
-      status = choose_inside(candidate, best);
+  for (const Candidate& candidate : candidates_)
+    if (candidate.is_usable()) best = std::min(best, candidate.unit_us);
+  return best;
+}
+
+// cancelled, or ok.
+Status UnitProfiler::ProblemProfile::profile_each() {
+  std::optional<std::size_t> known;
+  for (std::size_t c = 0; c < candidates_.size(); ++c)
+    if (Candidate& candidate = candidates_[c];
+        candidate.routine != nullptr && !candidate.unresolved && profiler_.from_cache(candidate) &&
+        !candidate.wrong && (!known || candidate.unit_us < candidates_[*known].unit_us))
+      known = c;
+  for (std::size_t c = 0; c < candidates_.size(); ++c) {
+    if (candidates_[c].routine == nullptr) continue;
+    if (!candidates_[c].wrong && std::isinf(candidates_[c].unit_us)) {
+      SN_RETURN_IF_ERROR(check_cancel(profiler_.budget_.cancel));
+      if (profiler_.budget_.expired()) break;
+      const Status status = profile_one(c, known);
       if (status.code() == StatusCode::cancelled) return status;
-      if (status.ok() && candidate.unresolved) continue;
+      if (!status.ok()) drop(candidates_[c], status);
     }
-    if (status.ok() && !profiler_.from_cache(candidate)) {
-      begin_control(known);
-      status = measure(candidate);
-    }
-    if (!status.ok())
-      drop(candidate, status);
-    else if (!candidate.wrong)
-      best = std::min(best, candidate.unit_us);
+    propose_after(context_, model_, profiler_.rules, c, candidates_);
   }
   return {};
+}
+
+Status UnitProfiler::ProblemProfile::profile_one(std::size_t index,
+                                                 std::optional<std::size_t> known) {
+  Candidate& candidate = candidates_[index];
+  const double best = best_us();
+  if (profiler_.on_candidate) profiler_.on_candidate(candidate, std::isfinite(best) ? best : 0);
+  if (candidate.unresolved) SN_RETURN_IF_ERROR(choose_inside(candidate));
+  if (candidate.unresolved || profiler_.from_cache(candidate)) return {};
+  begin_control(known);
+  return measure(index);
 }
 
 bool UnitProfiler::from_cache(Candidate& candidate) {
@@ -338,7 +349,7 @@ void UnitProfiler::keep(const Candidate& candidate, double spread_us) {
 }
 
 Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candidates) {
-  return ProblemProfile(*this, model, core_.routine_context(), nullptr).profile(candidates);
+  return ProblemProfile(*this, model, core_.routine_context(), nullptr, candidates).profile();
 }
 
 // Fills in its time; infinity stays if a run fails. `input` is made when it is needed first.

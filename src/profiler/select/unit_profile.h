@@ -26,18 +26,19 @@ class UnitProfiler {
                bool exhaustive)
       : core_(core), cache_(cache), budget_(budget), barrier_(barrier), exhaustive_(exhaustive) {}
 
-  // Which candidates count inside of childnets.
-  CandidateRules inside_rules;
+  // Which candidates count inside of childnets, and how many parameters of a routine are tried.
+  CandidateRules rules;
 
   // Called for every candidate before it is measured.
   std::function<void(const Candidate&, double best_us)> on_candidate;
   std::function<void(LogLevel, std::string)> warn;
 
   // Fills in unit_us, error, wrong and pruned of all candidates, from the cache where it knows
-  // them. A candidate whose results differ from the reference (the default choice in the model's
-  // own formats) beyond the tolerance of its data type is marked wrong. cancelled if the budget
-  // says so; when its time is up, candidates that were not reached keep infinity. So do childnets
-  // whose layers inside, each with its best candidate, take clearly longer than the best of all.
+  // them, and adds those that parameter spaces propose in view of these. A candidate whose results
+  // differ from the reference (the default choice in the model's own formats) beyond the tolerance
+  // of its data type is marked wrong. cancelled if the budget says so; when its time is up,
+  // candidates that were not reached keep infinity. So do childnets whose layers inside, each with
+  // its best candidate, take clearly longer than the best of all.
   Status profile(const Problem& model, std::vector<Candidate>& candidates);
 
   // The fastest adapt between two formats of a tensor: routine, parameters, time. Kept per

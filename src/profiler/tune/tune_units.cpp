@@ -37,7 +37,7 @@ UnitStage::UnitStage(TuneContext& context)
     : context_(context),
       units_(*context.job.core, context.cache, context.budget, context.barrier,
              context.options.exhaustive) {
-  units_.inside_rules = context.candidate_rules;
+  units_.rules = context.candidate_rules;
   units_.warn = [this](LogLevel level, std::string message) {
     context_.warn(std::move(message), level);
   };
