@@ -47,7 +47,7 @@ Result<std::vector<std::vector<TensorId>>> in_parts(const std::shared_ptr<Runtim
   for (const TensorId id : wanted) {
     const PlannedTensor& planned = outline->tensors[id];
     const auto own =
-        planned.storage == Storage::dynamic
+        planned.storage == Storage::data_dependent
             ? 0
             : static_cast<std::size_t>(planned.shape.elements()) * size_of(planned.type);
     if (parts.empty() || bytes + own > kInnerBytesAtOnce) {

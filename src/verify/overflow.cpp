@@ -96,7 +96,7 @@ Status OverflowScan::find_parts() {
         if (id == kNoTensor || graph_->tensor(id).is_constant() || graph_->is_input(id)) continue;
         parts_.back().wanted.push_back(id);
         const PlannedTensor& planned = outline->tensors[id];
-        if (planned.storage != Storage::dynamic)
+        if (planned.storage != Storage::data_dependent)
           bytes += static_cast<std::size_t>(planned.shape.elements()) * size_of(planned.type);
       }
     parts_.back().end = l + 1;

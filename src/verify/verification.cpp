@@ -221,10 +221,10 @@ class Verifier {
   bool is_fixed(const Step& step) const {
     const auto fixed = [&](const std::vector<TensorId>& ids) {
       return std::all_of(ids.begin(), ids.end(), [&](TensorId id) {
-        return id == kNoTensor || plan_.tensors[id].storage != Storage::dynamic;
+        return id == kNoTensor || plan_.tensors[id].storage != Storage::data_dependent;
       });
     };
-    return !step.dynamic && fixed(step.inputs) && fixed(step.outputs);
+    return !step.data_dependent && fixed(step.inputs) && fixed(step.outputs);
   }
 
   int input_index(TensorId id) const {

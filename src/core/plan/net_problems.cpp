@@ -12,7 +12,7 @@ Result<NetProblems> problems_of(std::shared_ptr<Runtime> core, std::shared_ptr<c
                       outline_plan(std::move(core), graph, input_shapes, cancel));
   NetProblems problems;
   for (const Step& step : outline->steps) {
-    if (step.dynamic) continue;
+    if (step.data_dependent) continue;
     LayerProblem layer;
     layer.layer = step.layer;
     SN_ASSIGN_OR_RETURN(layer.problem, problem_of(*outline, *step.layer));

@@ -17,7 +17,7 @@ struct LayerProblem {
 };
 struct NetProblems {
   std::shared_ptr<const Graph> graph;
-  std::vector<LayerProblem> layers;  // in order; folded and dynamic layers are left out
+  std::vector<LayerProblem> layers;  // in order; folded and data-dependent layers are left out
 };
 
 // The layers of `graph` for these shapes of its inputs, in order. `cancel` may be null; once it is

@@ -46,7 +46,8 @@ std::string Plan::describe() const {
     for (const TensorId id : step.outputs) {
       if (id == kNoTensor) continue;
       const PlannedTensor& planned = impl_->tensors[id];
-      text += ' ' + planned.format.str() + '[' + (step.dynamic ? "?" : planned.shape.str()) + ']';
+      text += ' ' + planned.format.str() + '[' + (step.data_dependent ? "?" : planned.shape.str()) +
+              ']';
     }
     text += '\n';
   }

@@ -1,5 +1,5 @@
 // Graph + concrete input shapes → steps with kernels. What can be known before running is computed
-// here (shape arithmetic); what depends on data becomes a dynamic step.
+// here (shape arithmetic); what depends on data becomes a data-dependent step.
 #include <cstdint>
 #include <numeric>
 
@@ -92,7 +92,8 @@ Alive most_alive(const PlanImpl& plan) {
     for (const TensorId id : step.outputs) {
       if (id == kNoTensor) continue;
       if (step.view) root[id] = root[step.inputs[0]];
-      made[id] = !step.view && !step.dynamic && plan.tensors[id].device == 0 && !is_output[id];
+      made[id] =
+          !step.view && !step.data_dependent && plan.tensors[id].device == 0 && !is_output[id];
     }
   }
   Alive most;
@@ -125,7 +126,7 @@ Status ask_for_memory(const PlanImpl& plan) {
   };
   const PlannedTensor* largest = nullptr;
   for (const Step& step : plan.steps) {
-    if (step.view || step.dynamic) continue;
+    if (step.view || step.data_dependent) continue;
     for (const TensorId id : step.outputs)
       if (id != kNoTensor && plan.tensors[id].device == 0 &&
           (largest == nullptr || plan.tensors[id].bytes > largest->bytes))
@@ -154,7 +155,7 @@ Status set_outputs(PlanImpl& plan) {
     if (planned.storage == Storage::none)
       return invalid_model("output '{}' is computed by no layer", def.name);
     TensorInfo info{def.name, planned.type, def.shape};
-    if (planned.storage != Storage::dynamic) info.shape = planned.shape;
+    if (planned.storage != Storage::data_dependent) info.shape = planned.shape;
     plan.outputs.push_back(std::move(info));
   }
   return {};
@@ -265,11 +266,11 @@ class PlanBuilder {
   // Its value is in PlannedTensor::constant.
   bool is_known(TensorId id) const { return plan_->tensors[id].storage == Storage::constant; }
 
-  bool is_dynamic(const Layer& layer) const {
+  bool is_data_dependent(const Layer& layer) const {
     for (std::size_t i = 0; i < layer.inputs.size(); ++i)
       if (layer.inputs[i] != kNoTensor && layer.type->needs_value(i) && !is_known(layer.inputs[i]))
         return true;
-    return layer.type->data_dependent_output || has_dynamic_input(layer);
+    return layer.type->data_dependent_output || has_data_dependent_input(layer);
   }
 
   bool all_known(const Layer& layer) const {
@@ -282,19 +283,19 @@ class PlanBuilder {
     if (!layer.subgraphs.empty())
       return unsupported("layer '{}': control flow ({}) cannot be run", layer.name,
                          layer.type->name);
-    const bool shapes_suffice = layer.type->reads_shape_only && !has_dynamic_input(layer);
+    const bool shapes_suffice = layer.type->reads_shape_only && !has_data_dependent_input(layer);
     if (shapes_suffice || all_known(layer)) {
       SN_ASSIGN_OR_RETURN(const bool folded, fold(layer));
       if (folded) return {};
     }
-    if (!is_dynamic(layer)) return add_step(layer);
-    add_dynamic_step(layer);
+    if (!is_data_dependent(layer)) return add_step(layer);
+    add_data_dependent_step(layer);
     return {};
   }
 
-  bool has_dynamic_input(const Layer& layer) const {
+  bool has_data_dependent_input(const Layer& layer) const {
     for (const TensorId id : layer.inputs)
-      if (id != kNoTensor && plan_->tensors[id].storage == Storage::dynamic) return true;
+      if (id != kNoTensor && plan_->tensors[id].storage == Storage::data_dependent) return true;
     return false;
   }
 
@@ -329,16 +330,16 @@ class PlanBuilder {
     return true;
   }
 
-  void add_dynamic_step(const Layer& layer) {
+  void add_data_dependent_step(const Layer& layer) {
     Step step;
     step.layer = &layer;
     step.routine_name = "chosen at run time";
     step.inputs = layer.inputs;
     step.outputs = layer.outputs;
-    step.dynamic = true;
+    step.data_dependent = true;
     for (const TensorId id : layer.outputs) {
       if (id == kNoTensor) continue;
-      plan_->tensors[id].storage = Storage::dynamic;
+      plan_->tensors[id].storage = Storage::data_dependent;
       plan_->tensors[id].type = graph_.tensor(id).type;
       plan_->tensors[id].format = {graph_.tensor(id).type, Layout::plain};
     }
@@ -437,7 +438,7 @@ Result<Problem> problem_of(const PlanImpl& plan, const Layer& layer) {
     TensorSpec spec;
     if (id != kNoTensor) {
       const PlannedTensor& planned = plan.tensors[id];
-      if (planned.storage == Storage::dynamic)
+      if (planned.storage == Storage::data_dependent)
         return unsupported("layer '{}': the shape of '{}' depends on data", layer.name,
                            plan.graph->tensor(id).name);
       spec.type = planned.type;

@@ -14,12 +14,12 @@ namespace softneuro {
 
 // Where a tensor's bytes are while a session runs.
 enum class Storage : std::uint8_t {
-  none,      // unused
-  input,     // the caller's input tensor
-  output,    // the caller's output tensor, or the session's memory for it
-  constant,  // PlannedTensor::constant
-  arena,     // the session's arena of PlannedTensor::device, at PlannedTensor::offset
-  dynamic,   // shape known at run time only: a buffer of the session that grows
+  none,            // unused
+  input,           // the caller's input tensor
+  output,          // the caller's output tensor, or the session's memory for it
+  constant,        // PlannedTensor::constant
+  arena,           // the session's arena of PlannedTensor::device, at PlannedTensor::offset
+  data_dependent,  // shape known at run time only: a buffer of the session that grows
 };
 
 // What of a session's memory lies on one device.
@@ -35,7 +35,7 @@ struct PlannedTensor {
   Storage storage = Storage::none;
   DataType type = DataType::undefined;  // the model's: what shape inference sees
   Format format;  // how the bytes lie; the model's type, plain, unless a choice says else
-  Shape shape;    // not for dynamic ones
+  Shape shape;    // not of data-dependent ones
   // The tensor whose memory this one has; itself unless view or in place.
   std::uint32_t alias_of = 0;
   std::uint32_t io_index = 0;  // index of the input or output for those storages
@@ -53,7 +53,7 @@ struct PreparedKernel {
   std::span<const std::byte> packed;
 };
 
-// Views have no kernel; those of dynamic steps are chosen and made at run time.
+// Views have no kernel; those of data-dependent steps are chosen and made at run time.
 struct Step : PreparedKernel {
   const Layer* layer = nullptr;  // of the plan's own graph
   std::string routine_name;
@@ -62,9 +62,9 @@ struct Step : PreparedKernel {
   std::uint32_t device = 0;          // index of the plan's device that its routine works on
   std::size_t workspace_offset = 0;  // in that device's arena
   std::size_t host_workspace_offset = 0;
-  bool needs_sync = false;  // reads what a device may still be writing
-  bool dynamic = false;
-  bool view = false;  // output 0 is input 0's bytes: no kernel
+  bool needs_sync = false;      // reads what a device may still be writing
+  bool data_dependent = false;  // shapes are known at run time only
+  bool view = false;            // output 0 is input 0's bytes: no kernel
 };
 
 // An output whose bytes are made elsewhere: copied after the last step.
@@ -97,6 +97,11 @@ struct Plan::Impl {
   std::vector<PlannedDevice> devices = {PlannedDevice()};
   std::size_t weight_bytes = 0;
   Choices choices;  // by layer of `graph`; layers without one take default choices
+
+  // Whether the shape of output `o` is known before a run.
+  bool has_fixed_shape(std::size_t o) const {
+    return tensors[graph->outputs[o]].storage != Storage::data_dependent;
+  }
 };
 
 // "'x', 'y'" for messages; "none".
