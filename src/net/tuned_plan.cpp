@@ -14,9 +14,7 @@
 #include "core/plan/net_problems.h"
 #include "core/plan/plan_impl.h"
 #include "core/routine/implement_choice.h"
-#ifndef SOFTNEURO_NO_TUNER
-#include "profiler/select/default_path.h"
-#endif
+#include "net/default_plan.h"
 
 namespace softneuro {
 namespace {
@@ -95,15 +93,8 @@ std::string what_is_lost(const Lost& lost, std::size_t all) {
                      fmt::join(causes, "; "));
 }
 
-// A path with something in place of what does not apply here.
-struct Mended {
-  RoutinePath path;
-  bool is_default = false;             // all of it
-  bool is_of_other_processor = false;  // the path was measured with other vector instructions
-};
-
 std::string summary_of(const Lost& lost, const RoutinePath& tuned, std::size_t all,
-                       const Mended& mended) {
+                       const MendedPath& mended) {
   const char* const done = mended.is_default ? "the net runs on its default plan, as if untuned"
                            : mended.is_of_other_processor ? "only choices in 8 bits are used"
                                                           : "default ones replace them";
@@ -122,38 +113,12 @@ std::string summary_of(const Lost& lost, const RoutinePath& tuned, std::size_t a
                      : ". Load the plugins that are missing, if any, or tune on this machine");
 }
 
-#ifndef SOFTNEURO_NO_TUNER
-MeasuredOn measured_on(const Runtime& core, const Graph& graph, const RoutinePath& path) {
-  if (path.machine == machine_of(path, core.registry(), core.pool().concurrency()))
-    return MeasuredOn::this_machine;
-  // Where weights are left out, only the path's own routines have theirs.
-  const bool may_differ = path.machine.empty() || graph.has_left_out();
-  return may_differ || vector_instructions(path.machine) == vector_instructions(machine_name())
-             ? MeasuredOn::similar_machine
-             : MeasuredOn::other_instructions;
-}
-
-Result<Mended> mend(const Runtime& core, const NetProblems& problems, const Lost& lost,
-                    RoutinePath path) {
-  const MeasuredOn measured = measured_on(core, *problems.graph, path);
-  const bool is_of_other_processor = measured == MeasuredOn::other_instructions;
-  if (lost.choices.empty() && !is_of_other_processor) return Mended{std::move(path)};
-  SN_ASSIGN_OR_RETURN(MendedPath mended, mend_path(core.routine_context(), problems, core.schemas(),
-                                                   std::move(path), lost.choices, measured));
-  return Mended{std::move(mended.path), mended.is_default, is_of_other_processor};
-}
-#else
-Result<Mended> mend(const Runtime&, const NetProblems&, const Lost&, RoutinePath path) {
-  return Mended{std::move(path)};
-}
-#endif
-
 // The path with nothing but what applies here, and the implementations of what is kept of it.
 Result<RoutinePath> fitted(const Runtime& core, const NetProblems& problems, RoutinePath path,
                            ReplacedChoices* replaced, Implementations& made) {
   const std::size_t all = path.layers.size();
   Lost lost = take_out_unfit(core, problems, path, made);
-  SN_ASSIGN_OR_RETURN(Mended mended, mend(core, problems, lost, path));
+  SN_ASSIGN_OR_RETURN(MendedPath mended, mended_path(core, problems, lost.choices, path));
   if (mended.is_default || mended.is_of_other_processor) made.clear();
   if (replaced != nullptr && (!lost.choices.empty() || mended.is_of_other_processor)) {
     replaced->summary = summary_of(lost, path, all, mended);
@@ -185,25 +150,6 @@ Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
     return build_plan(std::move(core), std::move(adapted.graph), input_shapes,
                       std::move(adapted.choices), cancel, std::move(made));
   });
-}
-
-Result<std::shared_ptr<const Plan>> build_default_plan(std::shared_ptr<Runtime> core,
-                                                       std::shared_ptr<const Graph> graph,
-                                                       std::span<const Shape> input_shapes,
-                                                       const std::atomic<bool>* cancel) {
-#ifndef SOFTNEURO_NO_TUNER
-  return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
-    SN_ASSIGN_OR_RETURN(const NetProblems problems, problems_of(core, graph, input_shapes, cancel));
-    SN_ASSIGN_OR_RETURN(const RoutinePath path,
-                        default_path(core->routine_context(), problems, core->schemas()));
-    if (path.layers.empty()) return build_plan(core, graph, input_shapes, {}, cancel);
-    SN_ASSIGN_OR_RETURN(AdaptedGraph adapted, insert_adapts(*graph, path));
-    return build_plan(core, std::move(adapted.graph), input_shapes, std::move(adapted.choices),
-                      cancel);
-  });
-#else
-  return build_plan(std::move(core), std::move(graph), input_shapes, {}, cancel);
-#endif
 }
 
 std::string machine_of(const RoutinePath& path, const Registry& registry, int threads) {

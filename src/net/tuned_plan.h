@@ -1,4 +1,4 @@
-// Plans of nets: on tuned paths, and on default ones.
+// Plans of nets on tuned paths.
 #pragma once
 
 #include <atomic>
@@ -19,21 +19,14 @@ struct ReplacedChoices {
   std::string summary;              // what is missing, what is done, what to do; "": nothing
 };
 
-// The plan of `graph` on `path`. Choices that do not apply here are replaced as mend_path() says,
-// in builds without the tuner by the registry's default ones; `replaced` (if given) says which.
+// The plan of `graph` on `path`. Choices that do not apply here are replaced as mend_path() says
+// (default_plan.h); `replaced` (if given) says which.
 SN_INTREE Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
                                                          std::shared_ptr<const Graph> graph,
                                                          std::span<const Shape> input_shapes,
                                                          const RoutinePath& path,
                                                          ReplacedChoices* replaced,
                                                          const std::atomic<bool>* cancel = nullptr);
-
-// The plan of a net that was not tuned: on default_path(). Builds without the tuner take the
-// registry's default choices, which build_plan() does without a path; so does whoever needs a
-// reference that no layout and no Winograd transform rounds.
-SN_INTREE Result<std::shared_ptr<const Plan>> build_default_plan(
-    std::shared_ptr<Runtime> core, std::shared_ptr<const Graph> graph,
-    std::span<const Shape> input_shapes, const std::atomic<bool>* cancel = nullptr);
 
 // Whether a layer of the path computes in 8 bits: the path holds for the ranges that it was made
 // for.

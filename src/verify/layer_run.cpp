@@ -4,8 +4,8 @@
 #include "core/graph/layer_type.h"
 #include "core/routine/evaluate.h"
 #include "core/routine/layer_cost.h"
-#include "profiler/measure/constants.h"
 #include "profiler/measure/kernel_bench.h"
+#include "selection/default_path.h"
 
 namespace softneuro {
 
@@ -27,7 +27,7 @@ Result<LayerRun> run_layer(Runtime& core, const Graph& graph, const Layer& layer
   SN_ASSIGN_OR_RETURN(const ImplementationPtr usual,
                       core.routine_context().default_choice(std::move(problem)));
   const bool is_naive = usual->routine().descriptor().algorithm == "naive";
-  const double speed = is_naive ? constants::kNaiveSpeed : 1;
+  const double speed = is_naive ? kNaiveSpeed : 1;
   const double steps = layer_steps(usual->whole_problem()) / speed;
   if (!(steps <= most_steps))
     return make_error(StatusCode::out_of_memory, "layer '{}' would take too long", layer.name);

@@ -1,11 +1,12 @@
 // What a net that was not tuned runs on: which layouts and routines, and that the answer stays.
-#include "profiler/select/default_path.h"
+#include "selection/default_path.h"
 
 #include <catch2/catch.hpp>
 #include <limits>
 
 #include "core/layers/builtin_layers.h"
 #include "core/plan/plan_impl.h"
+#include "net/default_plan.h"
 #include "net/make_runtime.h"
 #include "net/net_access.h"
 #include "net/tuned_plan.h"

@@ -28,23 +28,6 @@ inline constexpr std::int64_t kCheckedElements = 1024;
 // every routine to: other processors approximate otherwise, and what is wrong is wrong by more.
 inline constexpr double kElementSlack = 4;
 
-// --- Default plans (docs/internals/default-plans.md) ---
-
-// Multiply-adds of a dense product that take as long as moving a byte between layers, most of it to
-// and from caches: 250 G/s against 80 GB/s on two cores of a server with AVX-512. Less by half on
-// processors with narrower vectors, where adapts then look dearer than they are.
-inline constexpr double kStepsPerByte = 3;
-// What one more step of the plan takes in itself, to hand out its work and wait for the last thread
-// (0.5 µs). It keeps adapts away from layers that take hardly longer.
-inline constexpr double kStepsPerKernel = 100'000;
-// dprs::Limits::work of the search for the path: some milliseconds, which every plan would pay.
-inline constexpr double kDefaultPathWork = 1e6;
-// Of cpu/naive, which computes one element after the other in double.
-inline constexpr double kNaiveSpeed = 0.01;
-// A tuned routine saves so much of the time of the default one of its layer at most: what a path
-// gained in all is ascribed to the choices that are lost, up to this, before those that are left.
-inline constexpr double kMostGain = 0.5;
-
 // --- A kernel alone (docs/internals/measuring.md) ---
 
 // A sample is a batch of runs that lasts at least so long.

@@ -9,9 +9,9 @@
 #include "core/routine/layer_cost.h"
 #include "core/routine/noop_adapt.h"
 #include "profiler/measure/constants.h"
-#include "profiler/select/default_path.h"
 #include "profiler/tune/half_range.h"
 #include "profiler/tune/net_search.h"
+#include "selection/default_path.h"
 
 namespace softneuro {
 namespace {
