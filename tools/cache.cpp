@@ -79,9 +79,9 @@ int merge_cache(const std::string& folder, const std::string& other, bool json) 
     source.open(other, file.machine, file.threads, warn);
     target.open(folder, file.machine, file.threads, warn);
     std::size_t added = 0;
-    for (const auto& [key, profile] : source.rows()) {
-      if (target.find(key) != nullptr) continue;
-      target.put(key, profile);
+    for (const auto& [key, row] : source.rows()) {
+      if (target.rows().contains(key)) continue;
+      target.put(key, row);
       ++added;
     }
     target.flush();

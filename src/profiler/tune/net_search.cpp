@@ -81,7 +81,7 @@ void NetSearch::learn_from(const std::vector<Contender>& contenders) {
     Format from, to;
     Samples samples;
   };
-  std::map<std::string, Adapt> adapts;
+  std::map<RowKey, Adapt> adapts;
   for (const Contender& contender : contenders) {
     const PlanImpl& plan = impl_of(*contender.bench.plan());
     for (std::size_t s = 0; s < plan.steps.size(); ++s) {
@@ -122,15 +122,15 @@ void NetSearch::learn_from(const std::vector<Contender>& contenders) {
     Candidate& candidate = candidate_of(key);
     add(candidate.inside, samples);
     context_.cache.put(context_.net_key(context_.space.layers[key.first], candidate),
-                       {.time_us = candidate.inside.us,
-                        .samples = candidate.inside.samples,
-                        .disturbed = context_.barrier.disturbed()});
+                       Profile{.time_us = candidate.inside.us,
+                               .samples = candidate.inside.samples,
+                               .disturbed = context_.barrier.disturbed()});
   }
   for (const auto& [key, adapt] : adapts) {
     MeanTime& mean = adapts_inside_[key];
     add(mean, adapt.samples);
     context_.space.adapts.set_net_time(adapt.tensor, adapt.from, adapt.to, mean.us);
-    context_.cache.put(key, {.time_us = mean.us, .disturbed = context_.barrier.disturbed()});
+    context_.cache.put(key, Profile{.time_us = mean.us, .disturbed = context_.barrier.disturbed()});
   }
   context_.cache.flush();
 }
@@ -185,10 +185,10 @@ Status NetSearch::run_round(std::vector<Contender>& contenders, double round_us,
 
 // At most so many rounds, those of earlier tunings with this cache included. False: the time is up.
 Result<bool> NetSearch::search_among(const std::string& what, const SelectionRules& rules) {
-  const std::string key = fmt::format("rounds|{:x}|{}", context_.whole_key, what);
-  const Profile* const before = context_.cache.find(key);
+  const RowKey key = row_key(RowKind::search_rounds, context_.whole_key, what);
   const std::size_t rounds = rounds_of(context_);
-  std::size_t round = before == nullptr ? 0 : static_cast<std::size_t>(before->time_us);
+  const Fact* const before = context_.cache.find<Fact>(key);
+  std::size_t round = before == nullptr ? 0 : static_cast<std::size_t>(before->value);
   ++searches_done_;
   const auto begin = std::chrono::steady_clock::now();
   for (std::size_t done = 0; round < rounds; ++done) {
@@ -207,8 +207,8 @@ Result<bool> NetSearch::search_among(const std::string& what, const SelectionRul
     SN_RETURN_IF_ERROR(news.status());
     round = *news ? round + 1 : rounds;
     if (context_.budget.expired()) return false;
-    context_.cache.put(
-        key, {.time_us = static_cast<double>(round), .disturbed = context_.barrier.disturbed()});
+    context_.cache.put(key, Fact{.value = static_cast<std::int64_t>(round),
+                                 .disturbed = context_.barrier.disturbed()});
   }
   context_.cache.flush();
   return true;

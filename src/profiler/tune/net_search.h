@@ -41,9 +41,9 @@ class NetSearch {
 
   TuneContext& context_;
   const MemoryLimit& memory_;
-  std::map<std::string, MeanTime> adapts_inside_;  // as Candidate::inside, by adapt_key()
-  std::size_t searches_done_ = 0;                  // that one included which runs
-  double noise_ = constants::kUsualNoise;          // of samples inside the net, as last seen
+  std::map<RowKey, MeanTime> adapts_inside_;  // as Candidate::inside, by adapt_key()
+  std::size_t searches_done_ = 0;             // that one included which runs
+  double noise_ = constants::kUsualNoise;     // of samples inside the net, as last seen
 };
 
 }  // namespace softneuro

@@ -182,15 +182,16 @@ Result<MadeInputs> synthetic_inputs(const TuneJob& job) {
   ProfileCache cache;
   cache.open(options.cache.empty() ? ProfileCache::default_folder() : options.cache,
              machine_name(threads), threads, [](const std::string&) {});  // the tuner warns
-  std::string key = fmt::format("inputs|{:x}|{:x}", code, content_key(*job.model));
-  for (const Shape& shape : job.shapes) key += '|' + shape.str();
+  std::string shapes;
+  for (const Shape& shape : job.shapes) shapes += shape.str() + ' ';
+  const RowKey key = row_key(RowKind::input_sets, code, content_key(*job.model), shapes);
   std::optional<std::uint32_t> usable;
-  if (const Profile* const known = cache.find(key);
-      known != nullptr && known->time_us >= 1 && known->time_us < kMadeInputsEnd)
-    usable = static_cast<std::uint32_t>(known->time_us);
+  if (const Fact* const known = cache.find<Fact>(key);
+      known != nullptr && known->value >= 1 && known->value < kMadeInputsEnd)
+    usable = static_cast<std::uint32_t>(known->value);
   SN_ASSIGN_OR_RETURN(MadeInputs made, make_inputs(job.core, job.model, job.shapes, usable));
   // Not that there are none: the next tuning may have more luck, as with memory.
-  if (made.usable != 0) cache.put(key, {.time_us = static_cast<double>(made.usable)});
+  if (made.usable != 0) cache.put(key, Fact{.value = made.usable});
   return made;
 }
 

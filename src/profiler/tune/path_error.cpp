@@ -83,9 +83,8 @@ const std::string& PathError::validation_digest() {
 Result<bool> PathError::keeps_limit(Finalist& finalist) {
   // What a score of the caller's depends on is not known.
   if (context_.options.score) return measure(finalist);
-  const std::string key =
-      fmt::format("path_error|{}|{}|{}", static_cast<int>(context_.options.metric),
-                  validation_digest(), context_.path_key(finalist.path));
+  const RowKey key = row_key(RowKind::path_error, static_cast<int>(context_.options.metric),
+                             validation_digest(), context_.path_key(finalist.path));
   const Profile* const known = context_.cache.find(key);
   if (known != nullptr && known->error > limit()) {
     finalist.error = known->error;
@@ -94,7 +93,7 @@ Result<bool> PathError::keeps_limit(Finalist& finalist) {
   }
   SN_ASSIGN_OR_RETURN(const bool keeps, measure(finalist));
   if (!std::isnan(finalist.error))
-    context_.cache.put(key, {.error = std::min(finalist.error, kWorstError)});
+    context_.cache.put(key, Profile{.error = std::min(finalist.error, kWorstError)});
   return keeps;
 }
 

@@ -201,7 +201,7 @@ Status race(TuneContext& context, std::vector<Finalist>& finalists) {
   for (const Finalist& finalist : finalists) paths += context.path_key(finalist.path) + '\n';
   const std::uint64_t digest = checksum(paths.data(), paths.size());
   const auto key = [&](const Finalist& finalist) {
-    return fmt::format("end_to_end|{:x}|{}", digest, context.path_key(finalist.path));
+    return row_key(RowKind::path_time, digest, context.path_key(finalist.path));
   };
   const auto recall = [&](Finalist& finalist) {
     const Profile* const row = context.cache.find(key(finalist));
@@ -220,7 +220,7 @@ Status race(TuneContext& context, std::vector<Finalist>& finalists) {
   }
   context.expect(race_seconds(context));
   SN_RETURN_IF_ERROR(race.run(1e6 * race_seconds(context)));
-  std::map<std::string, Profile> rows;  // finalists may be the same path
+  std::map<RowKey, Profile> rows;  // finalists may be the same path
   for (std::size_t f = 0; f < finalists.size(); ++f) rows[key(finalists[f])] = race.profile(f);
   for (Finalist& finalist : finalists) set_time(finalist, rows[key(finalist)]);
   context.measured += finalists.size();

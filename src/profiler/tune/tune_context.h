@@ -44,9 +44,10 @@ struct TuneContext {
   // The tuning lasts for so long from now on, at most (TuneProgress::seconds_left).
   void expect(double seconds);
 
-  // Keys of the profile cache, for a candidate and for an adapt inside the net, and for a path.
-  std::string net_key(const LayerCandidates& layer, const Candidate& candidate) const;
-  std::string adapt_key(TensorId tensor, const Format& from, const Format& to) const;
+  // Keys of the profile cache, for a candidate and for an adapt inside the net; and what its keys
+  // say of a path.
+  RowKey net_key(const LayerCandidates& layer, const Candidate& candidate) const;
+  RowKey adapt_key(TensorId tensor, const Format& from, const Format& to) const;
   std::string path_key(const RoutinePath& path) const;
 
   void warn(std::string message, LogLevel level = LogLevel::warning);
