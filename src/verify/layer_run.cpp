@@ -2,9 +2,9 @@
 
 #include "core/base/error.h"
 #include "core/graph/layer_type.h"
+#include "core/plan/single_run.h"
 #include "core/routine/evaluate.h"
 #include "core/routine/layer_cost.h"
-#include "profiler/measure/kernel_bench.h"
 #include "selection/default_path.h"
 
 namespace softneuro {
@@ -31,10 +31,9 @@ Result<LayerRun> run_layer(Runtime& core, const Graph& graph, const Layer& layer
   const double steps = layer_steps(usual->whole_problem()) / speed;
   if (!(steps <= most_steps))
     return make_error(StatusCode::out_of_memory, "layer '{}' would take too long", layer.name);
-  SN_ASSIGN_OR_RETURN(KernelBench bench, KernelBench::create(core, *usual, usual->default_params(),
-                                                             std::move(inputs)));
-  SN_RETURN_IF_ERROR(bench.run());
-  return LayerRun{bench.outputs(), steps};
+  LayerRun run{{}, steps};
+  SN_ASSIGN_OR_RETURN(run.outputs, run_once(core, *usual, std::move(inputs)));
+  return run;
 }
 
 }  // namespace softneuro

@@ -79,12 +79,12 @@ class PassVerifier {
       return internal_error("the passes leave {} of {} outputs; please report this",
                             after.outputs.size(), model.outputs.size());
     for (std::size_t o = 0; o < model.outputs.size(); ++o) {
-      const TensorDef &meant = model.tensor(model.outputs[o]),
+      const TensorDef &expected = model.tensor(model.outputs[o]),
                       &actual = after.tensor(after.outputs[o]);
-      if (meant.name != actual.name || meant.type != actual.type)
+      if (expected.name != actual.name || expected.type != actual.type)
         return internal_error(
             "the passes make output '{}' ({}) of output '{}' ({}); please report this", actual.name,
-            to_string(actual.type), meant.name, to_string(meant.type));
+            to_string(actual.type), expected.name, to_string(expected.type));
     }
     return {};
   }
@@ -180,20 +180,20 @@ class PassVerifier {
   // Whether the model runs on these inputs; an error where the passes change what it computes.
   Result<bool> verify_on(GraphCheck& check, const Graph& model, std::span<const Tensor> set,
                          CheckedPart part = CheckedPart::all) {
-    const auto departure = check.run(set, part);
+    const auto mismatch = check.run(set, part);
     SN_RETURN_IF_ERROR(check_cancelled(job_.passes.cancel));
-    if (!departure.ok()) {
-      failure_ = departure.status();
+    if (!mismatch.ok()) {
+      failure_ = mismatch.status();
       return false;
     }
-    if (*departure) return blame(model, set, part, **departure);
+    if (*mismatch) return blame(model, set, part, **mismatch);
     ++sets_;
     return true;
   }
 
-  // Runs the passes anew and finds the first after which the graph departs.
+  // Runs the passes anew and finds the first after which the graph differs.
   Status blame(const Graph& model, std::span<const Tensor> set, CheckedPart part,
-               GraphDeparture departure) const {
+               GraphMismatch mismatch) const {
     struct Snapshot {
       std::string pass;
       Graph graph;
@@ -209,9 +209,9 @@ class PassVerifier {
     for (std::size_t low = 0, high = snapshots.size(); low < high;) {
       const std::size_t middle = low + (high - low) / 2;
       GraphCheck check(*job_.core, model, snapshots[middle].graph, options.cancel);
-      SN_ASSIGN_OR_RETURN(const auto departs, check.run(set, part));
-      if (departs) {
-        departure = *departs;
+      SN_ASSIGN_OR_RETURN(const auto found, check.run(set, part));
+      if (found) {
+        mismatch = *found;
         pass = snapshots[middle].pass;
         high = middle;
       } else {
@@ -220,10 +220,10 @@ class PassVerifier {
     }
     return internal_error(
         "{} changes what the model computes, at layer '{}'{}: {}; {}please report this",
-        pass.empty() ? "a pass" : fmt::format("the pass '{}'", pass), departure.layer,
-        departure.sources.empty() ? ""
-                                  : fmt::format(" (of '{}')", fmt::join(departure.sources, "', '")),
-        departure.what,
+        pass.empty() ? "a pass" : fmt::format("the pass '{}'", pass), mismatch.layer,
+        mismatch.sources.empty() ? ""
+                                 : fmt::format(" (of '{}')", fmt::join(mismatch.sources, "', '")),
+        mismatch.what,
         pass.empty()
             ? ""
             : fmt::format("leave the pass out (disabled_passes, --disable-pass {}), and ", pass));

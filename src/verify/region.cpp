@@ -8,6 +8,7 @@
 #include "core/routine/evaluate.h"
 #include "core/routine/layer_cost.h"
 #include "verify/arithmetic.h"
+#include "verify/float_type.h"
 #include "verify/layer_run.h"
 
 namespace softneuro {
@@ -17,18 +18,6 @@ namespace {
 constexpr std::size_t kMostLayers = 64;
 // Steps of one layer by cpu/naive, in float64: about a second.
 constexpr double kMostNaiveSteps = 5e7;
-
-bool is_of_16_bits(DataType type) {
-  return type == DataType::float16 || type == DataType::bfloat16;
-}
-
-Result<Tensor> converted(const Tensor& tensor, DataType to) {
-  if (tensor.empty() || !is_float(tensor.data_type()) || tensor.data_type() == to) return tensor;
-  SN_ASSIGN_OR_RETURN(Tensor finer, Tensor::create(to, tensor.shape()));
-  const TensorView from = view_of(tensor), into = view_of(finer);
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) store(into, i, load(from, i));
-  return finer;
-}
 
 // Casts and the like round to a type that they name.
 Layer without_rounding(const Layer& layer, DataType finer) {
@@ -98,7 +87,8 @@ std::optional<Tensor> run_finer(Runtime& core, const Graph& graph, const Region&
       auto value =
           found != made.end()
               ? Result<Tensor>(found->second)
-              : converted(graph.is_constant(id) ? graph.tensor(id).constant : value_of(id), finer);
+              : in_float_type(graph.is_constant(id) ? graph.tensor(id).constant : value_of(id),
+                              finer, core.allocator());
       if (!value.ok() || value->empty()) return std::nullopt;
       inputs.push_back(*std::move(value));
     }

@@ -346,7 +346,8 @@ TEST_CASE("tune: a path that won by luck loses when it is measured again", "[slo
   const std::shared_ptr<Runtime> core = make_runtime(net_options).value();
   auto& registry = const_cast<Registry&>(core->registry());
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
-  // It has the higher rank: without another look it would win the race as the default choice.
+  // It has the higher rank: without another look it would win the final benchmark as the default
+  // choice.
   auto lucky = std::make_unique<TimedCumsum>("cpu/lucky", naive, 102);
   TimedCumsum& luck = *lucky;
   luck.take_from_now_on(100);

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "core/base/error.h"
-#include "profiler/measure/constants.h"
-#include "profiler/measure/departure.h"
-#include "profiler/measure/element_check.h"
+#include "core/plan/single_run.h"
+#include "verify/element_check.h"
+#include "verify/random_inputs.h"
+#include "verify/tensor_difference.h"
 
 namespace softneuro {
 namespace {
@@ -117,8 +117,7 @@ Result<double> ProblemReference::error_of(std::span<const Tensor> outputs,
       const double error = relative_rms(
           expected, actual, bounds_of(formats.outputs[o], model_.outputs[o].quantization));
       worst = std::isnan(error) ? INFINITY : std::max(worst, error);
-    } else if (expected.bytes() > 0 &&
-               std::memcmp(expected.data(), actual.data(), expected.bytes()) != 0) {
+    } else if (!same_bits(expected, actual)) {
       worst = INFINITY;
     }
   }
@@ -139,15 +138,13 @@ Result<std::string> ProblemReference::fault_in_tails(const KernelBench& bench,
   for (TensorSpec& spec : plain.inputs) spec.layout = Layout::plain;
   SN_ASSIGN_OR_RETURN(const std::vector<Tensor> seen, in_formats(tails_, plain));
   SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, in_formats(tails_, problem));
-  SN_ASSIGN_OR_RETURN(KernelBench tails,
-                      KernelBench::of(core_, bench.kernel(), routine, problem, std::move(inputs)));
-  SN_RETURN_IF_ERROR(tails.run());
+  SN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs,
+                      run_once(core_, *bench.kernel(), routine, problem, std::move(inputs)));
   const DataType output = coarser(problem.outputs[0].type, model_.outputs[0].type);
   SN_ASSIGN_OR_RETURN(const Tensor actual,
-                      in_format(core_, tails.outputs()[0], {output, Layout::plain}, std::nullopt));
+                      in_format(core_, outputs[0], {output, Layout::plain}, std::nullopt));
   const DataType arithmetic = coarser(routine.descriptor().type, output);
-  return check_elements(*chain, seen, actual, arithmetic, output, constants::kElementSlack,
-                        constants::kCheckedElements)
+  return check_elements(*chain, seen, actual, arithmetic, output, kElementSlack, kCheckedElements)
       .fault();
 }
 

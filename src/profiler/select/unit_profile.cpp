@@ -9,13 +9,15 @@
 #include "core/base/element.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "core/plan/single_run.h"
 #include "core/routine/registry.h"
 #include "profiler/measure/constants.h"
-#include "profiler/measure/departure.h"
 #include "profiler/measure/kernel_bench.h"
 #include "profiler/measure/timer.h"
 #include "profiler/select/childnet_solve.h"
 #include "profiler/select/problem_reference.h"
+#include "verify/random_inputs.h"
+#include "verify/tensor_difference.h"
 
 namespace softneuro {
 namespace {
@@ -288,7 +290,7 @@ Status UnitProfiler::ProblemProfile::profile_each(std::vector<Candidate>& candid
   for (Candidate& candidate : candidates) {
     if (candidate.routine == nullptr || candidate.wrong || std::isfinite(candidate.unit_us))
       continue;
-    SN_RETURN_IF_ERROR(check_cancel(profiler_.budget_.cancel));
+    SN_RETURN_IF_ERROR(check_cancelled(profiler_.budget_.cancel));
     if (profiler_.budget_.expired()) break;
     if (profiler_.on_candidate) profiler_.on_candidate(candidate, std::isfinite(best) ? best : 0);
     Status status;
@@ -345,7 +347,7 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
 Status UnitProfiler::measure_adapt(const TensorSpec& tensor, const Format& from,
                                    const Implementation& implementation, Candidate& candidate,
                                    Tensor& input) {
-  SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
+  SN_RETURN_IF_ERROR(check_cancelled(budget_.cancel));
   if (input.empty()) {
     SN_ASSIGN_OR_RETURN(input, Tensor::create(tensor.type, tensor.shape, core_.allocator()));
     fill_random(tensor, input);

@@ -18,7 +18,7 @@ class NetSearch {
  public:
   NetSearch(TuneContext& context, const MemoryLimit& memory) : context_(context), memory_(memory) {}
 
-  // What the search and the race after it may take in all.
+  // What the search and the final benchmark after it may take in all.
   static double most_seconds(const TuneContext& context);
   // Fills in the times that candidates and adapts take inside the net.
   Status run();

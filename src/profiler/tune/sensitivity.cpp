@@ -11,7 +11,7 @@
 #include "core/graph/graph_key.h"
 #include "net/tuned_plan.h"
 #include "profiler/measure/net_profile.h"
-#include "profiler/tune/answer_error.h"
+#include "verify/output_error.h"
 
 namespace softneuro {
 namespace {
@@ -48,7 +48,7 @@ double Sensitivity::power_of(std::size_t layer, const Selection& rounded, const 
   const auto outputs = outputs_for(one);
   double power = kWorstPower;
   if (outputs.ok()) {
-    AnswerError error;
+    OutputError error;
     for (std::size_t s = 0; s < outputs->size(); ++s) error.add(references_[s], (*outputs)[s]);
     power = std::min(std::pow(error.value(ErrorMetric::relative_rms), 2), kWorstPower);
     context_.cache.put(key, Profile{.error = power});

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/workers.h"
 #include "profiler/cache/profile_cache.h"
 #include "profiler/measure/budget.h"
 #include "profiler/measure/constants.h"
@@ -36,7 +37,7 @@ struct TuneContext {
   bool is_time_limited() const { return options.time_limit.count() > 0; }
   // A stage ends when this share of a time limit is over, without what the verification will take.
   void end_stage_at(double share);
-  Status check_cancel() const { return softneuro::check_cancel(budget.cancel); }
+  Status check_cancelled() const { return softneuro::check_cancelled(budget.cancel); }
 
   // Leaves out rows of the cache that were measured on a disturbed machine, unless this one is so.
   void forget_disturbed_rows();
