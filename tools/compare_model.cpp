@@ -49,7 +49,7 @@ Result<NamedShapes> shapes_for(const NetArguments& arguments, const Net& net,
 Result<std::vector<std::vector<Tensor>>> input_sets(const NamedTensors& given,
                                                     const VerificationJob& job, const Net& net) {
   if (given.empty()) {
-    auto made = make_synthetic_inputs(job.core, job.model, job.shapes);
+    auto made = make_synthetic_inputs(job.runtime, job.model, job.shapes);
     if (!made.ok()) return made.status();
     if (made->sets.empty())
       return Status(made->failure.code(),
@@ -176,7 +176,7 @@ Result<ModelDifference> difference_from(const Net& net, const Net& model, const 
   if (!plan.ok()) return plan.status();
   VerificationJob job;
   job.tuned = *plan;
-  job.core = impl_of(**plan).core;
+  job.runtime = impl_of(**plan).runtime;
   auto graph = std::make_shared<Graph>(NetAccess::graph(model));
   if (graph->inputs.size() != net.inputs().size() || graph->outputs.size() != net.outputs().size())
     return Status(StatusCode::invalid_argument,

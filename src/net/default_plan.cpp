@@ -10,8 +10,8 @@
 namespace softneuro {
 namespace {
 
-MeasuredOn measured_on(const Runtime& core, const Graph& graph, const RoutinePath& path) {
-  if (path.machine == machine_of(path, core.registry(), core.pool().concurrency()))
+MeasuredOn measured_on(const Runtime& runtime, const Graph& graph, const RoutinePath& path) {
+  if (path.machine == machine_of(path, runtime.registry(), runtime.pool().concurrency()))
     return MeasuredOn::this_machine;
   // Where weights are left out, only the path's own routines have theirs.
   const bool may_differ = path.machine.empty() || graph.has_left_out();
@@ -22,26 +22,27 @@ MeasuredOn measured_on(const Runtime& core, const Graph& graph, const RoutinePat
 
 }  // namespace
 
-Result<MendedPath> mended_path(const Runtime& core, const NetProblems& problems,
+Result<MendedPath> mended_path(const Runtime& runtime, const NetProblems& problems,
                                const Choices& lost, RoutinePath path) {
-  const MeasuredOn measured = measured_on(core, *problems.graph, path);
+  const MeasuredOn measured = measured_on(runtime, *problems.graph, path);
   if (lost.empty() && measured != MeasuredOn::other_instructions)
     return MendedPath{std::move(path)};
-  return mend_path(core.routine_context(), problems, core.schemas(), std::move(path), lost,
+  return mend_path(runtime.routine_context(), problems, runtime.schemas(), std::move(path), lost,
                    measured);
 }
 
-Result<std::shared_ptr<const Plan>> build_default_plan(std::shared_ptr<Runtime> core,
+Result<std::shared_ptr<const Plan>> build_default_plan(std::shared_ptr<Runtime> runtime,
                                                        std::shared_ptr<const Graph> graph,
                                                        std::span<const Shape> input_shapes,
                                                        const std::atomic<bool>* cancel) {
   return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
-    SN_ASSIGN_OR_RETURN(const NetProblems problems, problems_of(core, graph, input_shapes, cancel));
+    SN_ASSIGN_OR_RETURN(const NetProblems problems,
+                        problems_of(runtime, graph, input_shapes, cancel));
     SN_ASSIGN_OR_RETURN(const RoutinePath path,
-                        default_path(core->routine_context(), problems, core->schemas()));
-    if (path.layers.empty()) return build_plan(core, graph, input_shapes, {}, cancel);
+                        default_path(runtime->routine_context(), problems, runtime->schemas()));
+    if (path.layers.empty()) return build_plan(runtime, graph, input_shapes, {}, cancel);
     SN_ASSIGN_OR_RETURN(AdaptedGraph adapted, insert_adapts(*graph, path));
-    return build_plan(core, std::move(adapted.graph), input_shapes, std::move(adapted.choices),
+    return build_plan(runtime, std::move(adapted.graph), input_shapes, std::move(adapted.choices),
                       cancel);
   });
 }

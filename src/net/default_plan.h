@@ -17,13 +17,13 @@ namespace softneuro {
 // On default_path(). Without selection/ the registry's default choices, which build_plan() takes
 // without a path; these are also a reference that no layout and no Winograd transform rounds.
 SN_INTREE Result<std::shared_ptr<const Plan>> build_default_plan(
-    std::shared_ptr<Runtime> core, std::shared_ptr<const Graph> graph,
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<const Graph> graph,
     std::span<const Shape> input_shapes, const std::atomic<bool>* cancel = nullptr);
 
 // `path`, of which the choices in `lost` were taken out, as mend_path() of selection/ mends it; as
 // it is where nothing was lost and this processor has the path's vector instructions, and without
 // selection/.
-Result<MendedPath> mended_path(const Runtime& core, const NetProblems& problems,
+Result<MendedPath> mended_path(const Runtime& runtime, const NetProblems& problems,
                                const Choices& lost, RoutinePath path);
 
 }  // namespace softneuro

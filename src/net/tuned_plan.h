@@ -21,7 +21,7 @@ struct ReplacedChoices {
 
 // The plan of `graph` on `path`. Choices that do not apply here are replaced as mend_path() says
 // (default_plan.h); `replaced` (if given) says which.
-SN_INTREE Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
+SN_INTREE Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> runtime,
                                                          std::shared_ptr<const Graph> graph,
                                                          std::span<const Shape> input_shapes,
                                                          const RoutinePath& path,

@@ -69,9 +69,9 @@ bool breaks(const Tensor& expected, const Tensor& actual) {
 
 }  // namespace
 
-GraphCheck::GraphCheck(Runtime& core, const Graph& model, const Graph& after,
+GraphCheck::GraphCheck(Runtime& runtime, const Graph& model, const Graph& after,
                        const std::atomic<bool>* cancel)
-    : core_(core),
+    : runtime_(runtime),
       model_(model),
       after_(after),
       cancel_(cancel),
@@ -172,7 +172,7 @@ Status GraphCheck::run_next() {
                      : model_.is_constant(id) ? model_.tensor(id).constant
                                               : values_[id]);
   SN_ASSIGN_OR_RETURN(LayerRun run,
-                      run_layer(core_, model_, layer, std::move(inputs), kMostSteps - steps_));
+                      run_layer(runtime_, model_, layer, std::move(inputs), kMostSteps - steps_));
   steps_ += run.steps;
   for (std::size_t o = 0; o < layer.outputs.size(); ++o)
     if (const TensorId id = layer.outputs[o]; id != kNoTensor && left_[id] > 0)
@@ -284,7 +284,7 @@ Status GraphCheck::check_changed(const Place& place, std::optional<GraphMismatch
     if (layer.outputs[o] != kNoTensor && model_ids_[layer.outputs[o]] != kNoTensor) {
       SN_ASSIGN_OR_RETURN(expected[o], pull(model_ids_[layer.outputs[o]]));
     }
-  Result<LayerRun> run = run_layer(core_, after_, layer, std::move(inputs), kMostSteps - steps_);
+  Result<LayerRun> run = run_layer(runtime_, after_, layer, std::move(inputs), kMostSteps - steps_);
   if (!run.ok()) {
     if (run.status().code() == StatusCode::out_of_memory ||
         run.status().code() == StatusCode::cancelled)
@@ -330,7 +330,7 @@ Status GraphCheck::follow_drift(const Place& place, std::optional<GraphMismatch>
     inputs.push_back(std::move(input));
   }
   SN_ASSIGN_OR_RETURN(LayerRun run,
-                      run_layer(core_, after_, layer, std::move(inputs), kMostSteps - steps_));
+                      run_layer(runtime_, after_, layer, std::move(inputs), kMostSteps - steps_));
   steps_ += run.steps;
   for (std::size_t o = 0; o < layer.outputs.size(); ++o) {
     const TensorId id = layer.outputs[o];
@@ -381,9 +381,9 @@ std::string GraphCheck::difference_of_numbers(const Place& place, TensorId model
   const double size = c.count > 0 ? std::sqrt(c.square / c.count) : 0;
   const double usual = unsuspicious(expected.data_type());
   if (c.error() <= usual * size) return {};
-  const std::optional<Tensor> exact =
-      region ? run_finer(core_, model_, *region, model_id, [&](TensorId id) { return values_[id]; })
-             : std::nullopt;
+  const std::optional<Tensor> exact = region ? run_finer(runtime_, model_, *region, model_id,
+                                                         [&](TensorId id) { return values_[id]; })
+                                             : std::nullopt;
   double allowed = kUnknownRounding * usual * size, error = c.error();
   if (exact && exact->shape() == expected.shape()) {
     error = compare_tensors(*exact, actual, 0).error();

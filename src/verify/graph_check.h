@@ -29,7 +29,7 @@ class GraphCheck {
  public:
   // All outlive it. Both graphs are verified and sorted; the graph's inputs are those of the model,
   // in order. `cancel` may be null.
-  GraphCheck(Runtime& core, const Graph& model, const Graph& after,
+  GraphCheck(Runtime& runtime, const Graph& model, const Graph& after,
              const std::atomic<bool>* cancel = nullptr);
 
   // Inputs are in the order of the graph's. What differs first; nothing: all agrees. Errors: what
@@ -66,7 +66,7 @@ class GraphCheck {
   Status check_constants(const Layer& layer, std::optional<GraphMismatch>& mismatch);
   std::optional<GraphMismatch> mismatch_at(const Layer& layer, std::string what) const;
 
-  Runtime& core_;
+  Runtime& runtime_;
   const Graph& model_;
   const Graph& after_;
   const std::atomic<bool>* cancel_;

@@ -6,7 +6,7 @@
 
 namespace softneuro {
 
-Result<InnerValues> InnerValues::create(const std::shared_ptr<Runtime>& core,
+Result<InnerValues> InnerValues::create(const std::shared_ptr<Runtime>& runtime,
                                         const std::shared_ptr<const Graph>& graph,
                                         std::span<const Shape> shapes,
                                         std::span<const TensorId> wanted) {
@@ -14,7 +14,7 @@ Result<InnerValues> InnerValues::create(const std::shared_ptr<Runtime>& core,
   std::vector<TensorId>& kept = extended->outputs;
   for (const TensorId id : wanted)
     if (std::ranges::find(kept, id) == kept.end()) kept.push_back(id);
-  SN_ASSIGN_OR_RETURN(auto plan, build_plan(core, extended, shapes));
+  SN_ASSIGN_OR_RETURN(auto plan, build_plan(runtime, extended, shapes));
   SN_ASSIGN_OR_RETURN(Session session, Session::create(plan));
   InnerValues values(std::move(plan), std::move(session));
   values.outputs_ = graph->outputs.size();

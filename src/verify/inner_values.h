@@ -18,7 +18,7 @@ inline constexpr std::size_t kInnerBytesAtOnce = std::size_t{256} << 20;
 class InnerValues {
  public:
   // Plans `graph` (verified, sorted) with default choices such that `wanted` is kept.
-  static Result<InnerValues> create(const std::shared_ptr<Runtime>& core,
+  static Result<InnerValues> create(const std::shared_ptr<Runtime>& runtime,
                                     const std::shared_ptr<const Graph>& graph,
                                     std::span<const Shape> shapes,
                                     std::span<const TensorId> wanted);

@@ -48,7 +48,7 @@ Result<bool> OverflowScan::passes_range(std::span<const Tensor> inputs,
   if (parts_.empty()) SN_RETURN_IF_ERROR(find_parts());
   for (const InnerPart& part : parts_) {
     if (!values_ || parts_.size() > 1) {
-      SN_ASSIGN_OR_RETURN(values_, InnerValues::create(core_, graph_, shapes_, part.wanted));
+      SN_ASSIGN_OR_RETURN(values_, InnerValues::create(runtime_, graph_, shapes_, part.wanted));
     }
     SN_RETURN_IF_ERROR(values_->run(inputs));
     for (std::size_t l = part.begin; l < part.end; ++l)
@@ -58,7 +58,7 @@ Result<bool> OverflowScan::passes_range(std::span<const Tensor> inputs,
 }
 
 Status OverflowScan::find_parts() {
-  SN_ASSIGN_OR_RETURN(const auto outline, outline_plan(core_, graph_, shapes_));
+  SN_ASSIGN_OR_RETURN(const auto outline, outline_plan(runtime_, graph_, shapes_));
   parts_ = in_parts(graph_->layers().size(), [&](std::size_t l, std::vector<TensorId>& wanted) {
     std::size_t bytes = 0;
     const Layer& layer = graph_->layers()[l];
@@ -94,7 +94,7 @@ bool OverflowScan::passes_range(const Layer& layer, std::span<const Tensor> inpu
   std::vector<Tensor> wide;
   for (const TensorId id : layer.inputs) {
     const Tensor given = value(id, inputs);
-    auto widened = in_float_type(given, wider(given.data_type()), core_->allocator());
+    auto widened = in_float_type(given, wider(given.data_type()), runtime_->allocator());
     if (!widened.ok() || !is_finite(given)) return false;
     wide.push_back(*std::move(widened));
   }
@@ -106,7 +106,8 @@ bool OverflowScan::passes_range(const Layer& layer, std::span<const Tensor> inpu
   for (std::size_t ops = 0; ops < stages; ++ops) {
     part.post_ops.assign(layer.post_ops.begin(),
                          layer.post_ops.begin() + static_cast<std::ptrdiff_t>(ops));
-    const auto made = evaluate(core_->registry(), part, wide, core_->allocator(), kWideLimits);
+    const auto made =
+        evaluate(runtime_->registry(), part, wide, runtime_->allocator(), kWideLimits);
     if (!made.ok()) return false;  // ignored: the layer has no wider form
     for (std::size_t o = 0; o < made->size(); ++o)
       if (layer.outputs[o] != kNoTensor &&

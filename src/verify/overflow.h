@@ -16,9 +16,11 @@ namespace softneuro {
 class OverflowScan {
  public:
   // Looks at `graph` (verified, sorted) as it runs with default choices.
-  OverflowScan(std::shared_ptr<Runtime> core, std::shared_ptr<const Graph> graph,
+  OverflowScan(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Graph> graph,
                std::span<const Shape> shapes)
-      : core_(std::move(core)), graph_(std::move(graph)), shapes_(shapes.begin(), shapes.end()) {}
+      : runtime_(std::move(runtime)),
+        graph_(std::move(graph)),
+        shapes_(shapes.begin(), shapes.end()) {}
 
   // Whether a layer, or a stage of one (post-ops), gives numbers for finite inputs that its type
   // does not hold and a wider one does. Infinities and NaN that are expected, as the logarithm of
@@ -31,7 +33,7 @@ class OverflowScan {
   Tensor value(TensorId id, std::span<const Tensor> inputs) const;
   bool passes_range(const Layer& layer, std::span<const Tensor> inputs) const;
 
-  std::shared_ptr<Runtime> core_;
+  std::shared_ptr<Runtime> runtime_;
   std::shared_ptr<const Graph> graph_;
   std::vector<Shape> shapes_;
   std::vector<InnerPart> parts_;       // of layers

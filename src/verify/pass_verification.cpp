@@ -106,7 +106,7 @@ class PassVerifier {
       std::ranges::transform(sample, shapes.begin(), &Tensor::shape);
       const std::optional<Graph> model = model_for(shapes);
       if (!model) continue;
-      GraphCheck check(*job_.core, *model, *job_.after, job_.passes.cancel);
+      GraphCheck check(*job_.runtime, *model, *job_.after, job_.passes.cancel);
       SN_RETURN_IF_ERROR(verify_on(check, *model, sample).status());
       last = cost(check, *model);
       steps += last;
@@ -118,8 +118,8 @@ class PassVerifier {
     const std::optional<Graph> fitting = model_for(shapes);
     if (!fitting) return {};
     const Graph& model = *fitting;
-    const ExcitingInputs inputs(model, shapes, job_.core->allocator());
-    GraphCheck check(*job_.core, model, *job_.after, job_.passes.cancel);
+    const ExcitingInputs inputs(model, shapes, job_.runtime->allocator());
+    GraphCheck check(*job_.runtime, model, *job_.after, job_.passes.cancel);
     const std::size_t before = sets_;
     int failures = 0;
     double left = kMostSteps;
@@ -204,11 +204,11 @@ class PassVerifier {
       snapshots.push_back({pass.name, graph});
     };
     Graph again = *job_.model;
-    SN_RETURN_IF_ERROR(run_passes(again, job_.core->registry(), options));
+    SN_RETURN_IF_ERROR(run_passes(again, job_.runtime->registry(), options));
     std::string pass;
     for (std::size_t low = 0, high = snapshots.size(); low < high;) {
       const std::size_t middle = low + (high - low) / 2;
-      GraphCheck check(*job_.core, model, snapshots[middle].graph, options.cancel);
+      GraphCheck check(*job_.runtime, model, snapshots[middle].graph, options.cancel);
       SN_ASSIGN_OR_RETURN(const auto found, check.run(set, part));
       if (found) {
         mismatch = *found;

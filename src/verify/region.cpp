@@ -27,13 +27,13 @@ Layer without_rounding(const Layer& layer, DataType finer) {
   return copy;
 }
 
-Result<std::vector<Tensor>> run_in(Runtime& core, const Graph& graph, const Layer& layer,
+Result<std::vector<Tensor>> run_in(Runtime& runtime, const Graph& graph, const Layer& layer,
                                    std::vector<Tensor> inputs, DataType finer) {
   if (finer == DataType::float32) {
-    SN_ASSIGN_OR_RETURN(LayerRun run, run_layer(core, graph, layer, std::move(inputs)));
+    SN_ASSIGN_OR_RETURN(LayerRun run, run_layer(runtime, graph, layer, std::move(inputs)));
     return std::move(run.outputs);
   }
-  return evaluate_with(core.registry(), "cpu/naive", layer, inputs);
+  return evaluate_with(runtime.registry(), "cpu/naive", layer, inputs);
 }
 
 double steps_of(const Layer& layer, std::span<const Tensor> inputs) {
@@ -70,7 +70,7 @@ std::optional<Region> find_region(const Graph& graph, std::span<const std::int32
   return region;
 }
 
-std::optional<Tensor> run_finer(Runtime& core, const Graph& graph, const Region& region,
+std::optional<Tensor> run_finer(Runtime& runtime, const Graph& graph, const Region& region,
                                 TensorId output, const std::function<Tensor(TensorId)>& value_of) {
   const DataType finer =
       is_of_16_bits(graph.tensor(output).type) ? DataType::float32 : DataType::float64;
@@ -88,13 +88,13 @@ std::optional<Tensor> run_finer(Runtime& core, const Graph& graph, const Region&
           found != made.end()
               ? Result<Tensor>(found->second)
               : in_float_type(graph.is_constant(id) ? graph.tensor(id).constant : value_of(id),
-                              finer, core.allocator());
+                              finer, runtime.allocator());
       if (!value.ok() || value->empty()) return std::nullopt;
       inputs.push_back(*std::move(value));
     }
     if (finer == DataType::float64 && !(steps_of(layer, inputs) <= kMostNaiveSteps))
       return std::nullopt;
-    auto outputs = run_in(core, graph, layer, std::move(inputs), finer);
+    auto outputs = run_in(runtime, graph, layer, std::move(inputs), finer);
     if (!outputs.ok()) return std::nullopt;
     for (std::size_t o = 0; o < outputs->size(); ++o)
       if (layer.outputs[o] != kNoTensor) made[layer.outputs[o]] = (*outputs)[o];

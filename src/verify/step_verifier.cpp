@@ -89,7 +89,7 @@ Status StepVerifier::check_output(const Step& step, std::size_t o, const Tensor&
   if (planned.format.type == DataType::qint8) {
     const bool has_range = is_real(expected.data_type()) && q->axis < 0;
     if (has_range) {
-      SN_ASSIGN_OR_RETURN(held, within_range(expected, range_of(*q), core_.allocator()));
+      SN_ASSIGN_OR_RETURN(held, within_range(expected, range_of(*q), runtime_.allocator()));
       reference = &held;
     }
   }
@@ -110,7 +110,7 @@ Status StepVerifier::check_output(const Step& step, std::size_t o, const Tensor&
     // Neither of the two need be the exact one.
     const bool cheap = naive_is_cheap(*step.layer);
     if (why.empty() && !cheap) return {};
-    const auto naive = evaluate_with(core_.registry(), "cpu/naive", *step.layer, inputs);
+    const auto naive = evaluate_with(runtime_.registry(), "cpu/naive", *step.layer, inputs);
     if (!naive.ok()) return why.empty() ? Status() : mismatch_at(step, id, why);
     const double noise = compare_tensors((*naive)[o], expected, 0).error();
     tolerance.absolute = why.empty() ? 0 : kFloatNoise * noise;
@@ -142,12 +142,12 @@ Result<double> StepVerifier::error_of_rounding(const Step& step, std::size_t o, 
   std::vector<Tensor> rounded(inputs.begin(), inputs.end());
   for (Tensor& tensor : rounded) {
     if (tensor.data_type() != DataType::float32) continue;
-    SN_ASSIGN_OR_RETURN(tensor, tensor.clone(core_.allocator()));
+    SN_ASSIGN_OR_RETURN(tensor, tensor.clone(runtime_.allocator()));
     float sign = kRounding;
     for (float& value : tensor.mutable_values<float>()) value += value * (sign = -sign);
   }
   SN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs,
-                      evaluate_with(core_.registry(), "cpu/naive", *step.layer, rounded));
+                      evaluate_with(runtime_.registry(), "cpu/naive", *step.layer, rounded));
   return compare_tensors(exact, outputs[o], 0).error();
 }
 
@@ -163,12 +163,13 @@ Result<bool> StepVerifier::are_nearest(const Step& step, std::size_t o,
   const auto scale = static_cast<double>(layer.post_ops.back().alpha);
   const auto low = static_cast<double>(layer.post_ops.back().beta);
   layer.post_ops.pop_back();
-  const Registry& registry = core_.registry();
+  const Registry& registry = runtime_.registry();
   SN_ASSIGN_OR_RETURN(const std::vector<Tensor> given,
-                      naive_is_cheap(layer) ? evaluate_with(registry, "cpu/naive", layer, inputs)
-                                            : evaluate(registry, layer, inputs, core_.allocator()));
+                      naive_is_cheap(layer)
+                          ? evaluate_with(registry, "cpu/naive", layer, inputs)
+                          : evaluate(registry, layer, inputs, runtime_.allocator()));
   SN_ASSIGN_OR_RETURN(const Tensor held, within_range(given[o], {scale * low, scale * (low + 255)},
-                                                      core_.allocator()));
+                                                      runtime_.allocator()));
   tolerance.step *= kHalfway;
   return std::all_of(rounded.begin(), rounded.end(), [&](const Tensor* tensor) {
     return mismatch(held, *tensor, tolerance).empty();

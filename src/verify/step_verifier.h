@@ -13,10 +13,10 @@ namespace softneuro {
 // rounding explains: the message names the layer.
 class StepVerifier {
  public:
-  // `core` and `plan`, the tuned one, outlive it. `is_same_graph`: the plan is of the model's
+  // `runtime` and `plan`, the tuned one, outlive it. `is_same_graph`: the plan is of the model's
   // graph.
-  StepVerifier(Runtime& core, const PlanImpl& plan, bool is_same_graph)
-      : core_(core), plan_(plan), is_same_graph_(is_same_graph) {}
+  StepVerifier(Runtime& runtime, const PlanImpl& plan, bool is_same_graph)
+      : runtime_(runtime), plan_(plan), is_same_graph_(is_same_graph) {}
 
   // The layer as the tuned graph has it, computed in float32, against the model's tensor.
   Status check_against_model(const Step& step, TensorId id, const Tensor& expected,
@@ -38,7 +38,7 @@ class StepVerifier {
   bool naive_is_cheap(const Layer& layer) const;
   Status mismatch_at(const Step& step, TensorId id, const std::string& why) const;
 
-  Runtime& core_;
+  Runtime& runtime_;
   const PlanImpl& plan_;
   const bool is_same_graph_;
 };

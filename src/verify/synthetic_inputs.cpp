@@ -129,19 +129,19 @@ void fill(Tensor& tensor, const InputUse& use, const SetKind& kind) {
 // Makes the sets of inputs of one graph, and tries them.
 class InputMaker {
  public:
-  InputMaker(const std::shared_ptr<Runtime>& core, const std::shared_ptr<const Graph>& graph,
+  InputMaker(const std::shared_ptr<Runtime>& runtime, const std::shared_ptr<const Graph>& graph,
              std::span<const Shape> shapes)
-      : core_(core),
+      : runtime_(runtime),
         graph_(graph),
         shapes_(shapes),
         uses_(input_uses(*graph)),
-        overflow_(core, graph, shapes) {}
+        overflow_(runtime, graph, shapes) {}
 
   Result<std::vector<Tensor>> make(const SetKind& kind) const {
     std::vector<Tensor> set;
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
       const DataType type = graph_->tensor(graph_->inputs[i]).type;
-      SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(type, shapes_[i], core_->allocator()));
+      SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(type, shapes_[i], runtime_->allocator()));
       fill(tensor, uses_[i], kind);
       set.push_back(std::move(tensor));
     }
@@ -151,7 +151,7 @@ class InputMaker {
   enum class Trial : std::uint8_t { good, fails, overflows };
   Result<Trial> run(const std::vector<Tensor>& set) {
     if (!session_) {
-      SN_ASSIGN_OR_RETURN(const auto plan, build_plan(core_, graph_, shapes_));
+      SN_ASSIGN_OR_RETURN(const auto plan, build_plan(runtime_, graph_, shapes_));
       SN_ASSIGN_OR_RETURN(session_, Session::create(plan));
     }
     std::vector<Tensor> outputs(graph_->outputs.size());
@@ -166,7 +166,7 @@ class InputMaker {
   const Status& failure() const { return failure_; }
 
  private:
-  std::shared_ptr<Runtime> core_;
+  std::shared_ptr<Runtime> runtime_;
   std::shared_ptr<const Graph> graph_;
   std::span<const Shape> shapes_;
   std::vector<InputUse> uses_;
@@ -188,11 +188,11 @@ void fill_usable(Tensor& tensor, const InputUse& use, bool with_zeros) {
   fill(tensor, use, {1, with_zeros, Distribution::normal});
 }
 
-Result<SyntheticInputs> make_synthetic_inputs(const std::shared_ptr<Runtime>& core,
+Result<SyntheticInputs> make_synthetic_inputs(const std::shared_ptr<Runtime>& runtime,
                                               const std::shared_ptr<const Graph>& graph,
                                               std::span<const Shape> shapes,
                                               std::optional<std::uint32_t> usable) {
-  InputMaker maker(core, graph, shapes);
+  InputMaker maker(runtime, graph, shapes);
   SyntheticInputs synthetic;
   std::vector<std::vector<Tensor>> overflowing;
   // The first scales of all distributions are the lowest bits.

@@ -44,7 +44,7 @@ struct SyntheticInputs {
 // that such layers accept. A set on which the graph passes the range of its types is made smaller.
 // Each set is tried in a run, unless `usable` of an earlier call for the same graph and shapes is
 // given.
-SN_INTREE Result<SyntheticInputs> make_synthetic_inputs(const std::shared_ptr<Runtime>& core,
+SN_INTREE Result<SyntheticInputs> make_synthetic_inputs(const std::shared_ptr<Runtime>& runtime,
                                                         const std::shared_ptr<const Graph>& graph,
                                                         std::span<const Shape> shapes,
                                                         std::optional<std::uint32_t> usable = {});

@@ -34,7 +34,7 @@ class Verifier {
       : job_(job),
         plan_(impl_of(*job.tuned)),
         graph_(*plan_.graph),
-        verifier_(*job.core, plan_, job.is_same_graph),
+        verifier_(*job.runtime, plan_, job.is_same_graph),
         alias_(graph_.tensor_count()) {
     for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
       alias_[id] = id;
@@ -120,7 +120,7 @@ class Verifier {
       if (values_) packed = values_->plan();
       values_.reset();
       SN_ASSIGN_OR_RETURN(values_,
-                          InnerValues::create(job_.core, job_.model, job_.shapes, part.wanted));
+                          InnerValues::create(job_.runtime, job_.model, job_.shapes, part.wanted));
       planned_ = &part;
     }
     return values_->run(inputs_);
@@ -244,8 +244,9 @@ class Verifier {
     if (from == id || source.empty()) return source;
     // A view: the same bytes under another shape, or in a layout that orders them alike.
     const PlannedTensor& planned = plan_.tensors[id];
-    SN_ASSIGN_OR_RETURN(Tensor view, Tensor::create(planned.format.type, planned.shape,
-                                                    job_.core->allocator(), planned.format.layout));
+    SN_ASSIGN_OR_RETURN(
+        Tensor view, Tensor::create(planned.format.type, planned.shape, job_.runtime->allocator(),
+                                    planned.format.layout));
     if (view.bytes() != source.bytes())
       return internal_error("'{}' is a view of another size", graph_.tensor(id).name);
     if (view.bytes() > 0) std::memcpy(view.mutable_data(), source.data(), view.bytes());
@@ -253,14 +254,14 @@ class Verifier {
   }
 
   Result<Tensor> plain(const Tensor& tensor, TensorId id) const {
-    return in_format(*job_.core, tensor, {plan_.tensors[id].type, Layout::plain},
+    return in_format(*job_.runtime, tensor, {plan_.tensors[id].type, Layout::plain},
                      graph_.tensor(id).quantization);
   }
 
   // `inputs` in the types and layouts of the plan, on the host; so are the outputs.
   Result<std::vector<Tensor>> run_alone(const Step& step, std::vector<Tensor> inputs) const {
     SN_ASSIGN_OR_RETURN(const Problem problem, problem_of(plan_, *step.layer));
-    return run_once(*job_.core, *step.kernel, *step.routine, problem, std::move(inputs));
+    return run_once(*job_.runtime, *step.kernel, *step.routine, problem, std::move(inputs));
   }
 
   Status check_step(const Step& step) {
@@ -275,7 +276,7 @@ class Verifier {
       if (id != kNoTensor && plan_.tensors[id].constant.empty()) {
         const PlannedTensor& planned = plan_.tensors[id];
         SN_ASSIGN_OR_RETURN(
-            input, in_format(*job_.core, model, planned.format, graph_.tensor(id).quantization));
+            input, in_format(*job_.runtime, model, planned.format, graph_.tensor(id).quantization));
         if (planned.format.type != planned.type) {
           rounded = true;
           SN_ASSIGN_OR_RETURN(back, plain(input, id));
@@ -294,12 +295,12 @@ class Verifier {
       exact = rounded_inputs;
       untouched = model_inputs;
     } else if (rounded) {
-      SN_ASSIGN_OR_RETURN(exact, evaluate(job_.core->registry(), *step.layer, rounded_inputs,
-                                          job_.core->allocator()));
+      SN_ASSIGN_OR_RETURN(exact, evaluate(job_.runtime->registry(), *step.layer, rounded_inputs,
+                                          job_.runtime->allocator()));
     }
     if (!is_adapt && (rounded || !is_of_model)) {
-      SN_ASSIGN_OR_RETURN(untouched, evaluate(job_.core->registry(), *step.layer, model_inputs,
-                                              job_.core->allocator()));
+      SN_ASSIGN_OR_RETURN(untouched, evaluate(job_.runtime->registry(), *step.layer, model_inputs,
+                                              job_.runtime->allocator()));
     }
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       const TensorId id = step.outputs[o];

@@ -15,7 +15,7 @@
 namespace softneuro {
 
 struct VerificationJob {
-  std::shared_ptr<Runtime> core;
+  std::shared_ptr<Runtime> runtime;
   std::shared_ptr<const Graph> model;  // the reference: run with default choices
   std::shared_ptr<const Plan> tuned;   // of `model`, or of a graph that passes made of it
   bool is_same_graph = false;          // `tuned` is of `model` itself: its tensors are the same

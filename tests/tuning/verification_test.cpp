@@ -153,7 +153,7 @@ VerificationJob verification_of(const std::shared_ptr<Runtime>& core,
                                 const std::shared_ptr<const Graph>& tuned, const RoutinePath& path,
                                 const Shape& shape) {
   VerificationJob job;
-  job.core = core;
+  job.runtime = core;
   job.is_same_graph = model == tuned;
   job.model = std::move(model);
   job.shapes = {shape};

@@ -119,7 +119,7 @@ Status ask_for_memory(const PlanImpl& plan) {
   constexpr std::size_t kWorthAsking = std::size_t{64} << 20;  // bytes
   const auto is_there = [&](std::size_t bytes) {
     if (bytes < kWorthAsking) return true;
-    Allocator& allocator = plan.core->allocator();
+    Allocator& allocator = plan.runtime->allocator();
     void* const given = allocator.allocate(bytes, kTensorAlignment);
     if (given != nullptr) allocator.deallocate(given, bytes);
     return given != nullptr;
@@ -178,13 +178,13 @@ void set_waits(PlanImpl& plan) {
 
 class PlanBuilder {
  public:
-  PlanBuilder(std::shared_ptr<Runtime> core, std::shared_ptr<const Graph> graph, Choices choices,
+  PlanBuilder(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Graph> graph, Choices choices,
               const std::atomic<bool>* cancel, Implementations made = {})
       : plan_(std::make_unique<PlanImpl>()),
         graph_(*graph),
         cancel_(cancel),
         made_(std::move(made)) {
-    plan_->core = std::move(core);
+    plan_->runtime = std::move(runtime);
     plan_->graph = std::move(graph);
     plan_->choices = std::move(choices);
     plan_->tensors.resize(graph_.tensor_count());
@@ -319,7 +319,7 @@ class PlanBuilder {
         inputs.push_back(std::move(shape_only));
       }
     }
-    auto outputs = evaluate(plan_->core->registry(), layer, inputs, plan_->core->allocator(),
+    auto outputs = evaluate(plan_->runtime->registry(), layer, inputs, plan_->runtime->allocator(),
                             {kFoldLimit, kMaxFoldedSteps});
     if (!outputs.ok()) {
       if (outputs.status().code() == StatusCode::out_of_memory) return false;
@@ -382,7 +382,7 @@ class PlanBuilder {
     std::vector<PlannedDevice>& devices = plan_->devices;
     for (std::uint32_t d = 0; d < devices.size(); ++d)
       if (devices[d].id == id) return d;
-    Device* const device = plan_->core->registry().device(id);
+    Device* const device = plan_->runtime->registry().device(id);
     if (device == nullptr)
       return make_error(StatusCode::not_found,
                         "layer '{}': there is no device '{}' here (softneuro doctor shows why)",
@@ -396,12 +396,12 @@ class PlanBuilder {
   // caller's, which might take memory back in order only: what it has to hold must not depend on
   // who comes first.
   Status prepare_kernels() {
-    if (!plan_->core->uses_default_resources()) {
+    if (!plan_->runtime->uses_default_resources()) {
       for (Unprepared& unprepared : unprepared_) SN_RETURN_IF_ERROR(prepare_step(unprepared));
       return {};
     }
     std::vector<Status> outcomes(unprepared_.size());
-    parallel_for(plan_->core->pool(), static_cast<std::int64_t>(unprepared_.size()),
+    parallel_for(plan_->runtime->pool(), static_cast<std::int64_t>(unprepared_.size()),
                  [&](std::int64_t i) {
                    const auto at = static_cast<std::size_t>(i);
                    outcomes[at] = guarded([&] { return prepare_step(unprepared_[at]); });
@@ -466,14 +466,14 @@ namespace {
 
 // As the choice says. Null where it names no routine, or an adapt does not apply: choices of layers
 // were checked before, but adapts are not part of the model, and a file may say anything of them.
-Result<ImplementationPtr> implement_chosen(const Runtime& core, const Layer& layer,
+Result<ImplementationPtr> implement_chosen(const Runtime& runtime, const Layer& layer,
                                            const ProblemPtr& problem, const Choice* choice) {
   if (choice == nullptr || choice->routine.empty()) return ImplementationPtr();
-  const Routine* routine = core.registry().find(layer.type->name, choice->routine);
+  const Routine* routine = runtime.registry().find(layer.type->name, choice->routine);
   if (routine == nullptr)
     return make_error(StatusCode::not_found, "layer '{}': there is no routine {} of {}", layer.name,
                       choice->routine, layer.type->name);
-  auto made = core.routine_context().implement(*routine, problem);
+  auto made = runtime.routine_context().implement(*routine, problem);
   if (made.ok()) return made;
   if (layer.type->is_adapt()) return ImplementationPtr();
   return Status(made.status())
@@ -484,26 +484,26 @@ Result<ImplementationPtr> implement_chosen(const Runtime& core, const Layer& lay
 
 Result<PreparedKernel> prepare_kernel(const PlanImpl& plan, const Layer& layer, Problem problem,
                                       const Choice* choice, ImplementationPtr made) {
-  Runtime& core = *plan.core;
+  Runtime& runtime = *plan.runtime;
   const auto shared = std::make_shared<const Problem>(std::move(problem));
   ImplementationPtr implementation = std::move(made);
   if (implementation == nullptr) {
-    SN_ASSIGN_OR_RETURN(implementation, implement_chosen(core, layer, shared, choice));
+    SN_ASSIGN_OR_RETURN(implementation, implement_chosen(runtime, layer, shared, choice));
   }
   PreparedKernel prepared;
   if (implementation != nullptr) {
     prepared.params = choice->params;
   } else {
     SN_ASSIGN_OR_RETURN(implementation,
-                        core.routine_context().default_choice(shared, core.schemas()));
+                        runtime.routine_context().default_choice(shared, runtime.schemas()));
     prepared.params = implementation->default_params();
   }
   prepared.routine = &implementation->routine();
   const auto context = [&] {
     return fmt::format("layer '{}', routine {}", layer.name, prepared.routine->descriptor().str());
   };
-  auto packed = core.packed_weights().get(layer, *implementation, prepared.params,
-                                          has_own_constants(plan, layer));
+  auto packed = runtime.packed_weights().get(layer, *implementation, prepared.params,
+                                             has_own_constants(plan, layer));
   if (!packed.ok()) return Status(packed.status()).with_context(context());
   auto kernel = implementation->create(prepared.params, *packed);
   if (!kernel.ok()) return Status(kernel.status()).with_context(context());
@@ -512,24 +512,24 @@ Result<PreparedKernel> prepare_kernel(const PlanImpl& plan, const Layer& layer, 
   return prepared;
 }
 
-Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
+Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> runtime,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes, Choices choices,
                                                const std::atomic<bool>* cancel,
                                                Implementations made) {
   return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
-    return PlanBuilder(std::move(core), std::move(graph), std::move(choices), cancel,
+    return PlanBuilder(std::move(runtime), std::move(graph), std::move(choices), cancel,
                        std::move(made))
         .build(input_shapes);
   });
 }
 
-Result<std::unique_ptr<PlanImpl>> outline_plan(std::shared_ptr<Runtime> core,
+Result<std::unique_ptr<PlanImpl>> outline_plan(std::shared_ptr<Runtime> runtime,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes,
                                                const std::atomic<bool>* cancel) {
   return guarded([&]() -> Result<std::unique_ptr<PlanImpl>> {
-    return PlanBuilder(std::move(core), std::move(graph), {}, cancel).outline(input_shapes);
+    return PlanBuilder(std::move(runtime), std::move(graph), {}, cancel).outline(input_shapes);
   });
 }
 

@@ -85,7 +85,7 @@ inline const PlanImpl& impl_of(const Plan& plan) noexcept {
 }
 
 struct Plan::Impl {
-  std::shared_ptr<Runtime> core;
+  std::shared_ptr<Runtime> runtime;
   std::shared_ptr<const Graph> graph;
   std::vector<PlannedTensor> tensors;
   std::vector<Step> steps;
@@ -113,14 +113,14 @@ using Implementations = std::unordered_map<LayerId, ImplementationPtr>;
 // Plans `graph` (verified, topologically sorted) for the given shapes of its inputs, in order.
 // `cancel` may be null; once it is true: the status cancelled. `made`: implementations that are
 // there already, since somebody has checked the choices; each is dropped once its kernel is made.
-Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
+Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> runtime,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes,
                                                Choices choices = {},
                                                const std::atomic<bool>* cancel = nullptr,
                                                Implementations made = {});
 // The same without kernels and memory: tensors and steps, for code that looks at problems only.
-Result<std::unique_ptr<PlanImpl>> outline_plan(std::shared_ptr<Runtime> core,
+Result<std::unique_ptr<PlanImpl>> outline_plan(std::shared_ptr<Runtime> runtime,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes,
                                                const std::atomic<bool>* cancel = nullptr);

@@ -67,7 +67,7 @@ Status PlanRun::init(const PlanRun* before) {
 Status PlanRun::begin(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                       const RunOptions& options) {
   SN_RETURN_IF_ERROR(bind(inputs, outputs));
-  const PoolBurst burst(plan_.core->pool());
+  const PoolBurst burst(plan_.runtime->pool());
   Cancellation cancellation(options.cancel);
   Status status = guarded([&] {
     Status ran = run_steps(options, cancellation);
@@ -182,7 +182,7 @@ Status PlanRun::run_step(std::size_t s, Cancellation& cancellation) {
   const Step& step = plan_.steps[s];
   StepRun& run = steps_[s];
   if (step.needs_sync) SN_RETURN_IF_ERROR(synchronize());
-  const Workers workers(plan_.core->pool(),
+  const Workers workers(plan_.runtime->pool(),
                         step.layer->type->cancellable ? &cancellation : nullptr);
   if (run.data_dependent != nullptr)
     return run.data_dependent->run(run.inputs, run.outputs, workers);

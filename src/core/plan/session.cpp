@@ -24,8 +24,8 @@ struct Session::Impl {
         bound_inputs(plan->inputs().size()),
         bound_outputs(plan->outputs().size()),
         results(plan->outputs().size()),
-        run(impl_of(*plan),
-            options.allocator != nullptr ? *options.allocator : impl_of(*plan).core->allocator()) {}
+        run(impl_of(*plan), options.allocator != nullptr ? *options.allocator
+                                                         : impl_of(*plan).runtime->allocator()) {}
 
   // An error while a run is in flight.
   Status check_idle() const {
@@ -146,7 +146,7 @@ Status Session::set_plan(std::shared_ptr<const Plan> plan) noexcept {
     if (plan == nullptr)
       return invalid_argument("Session::set_plan: the plan is null (did Net::plan fail?)");
     if (plan == impl_->plan) return {};
-    if (impl_of(*plan).core != impl_of(*impl_->plan).core)
+    if (impl_of(*plan).runtime != impl_of(*impl_->plan).runtime)
       return invalid_argument(
           "Session::set_plan: the plan is of another net: create a session for it");
     auto next = std::make_unique<Impl>(std::move(plan), impl_->options);

@@ -7,31 +7,32 @@
 
 namespace softneuro {
 
-Result<std::vector<Tensor>> run_once(Runtime& core, const Kernel& kernel, const Routine& routine,
+Result<std::vector<Tensor>> run_once(Runtime& runtime, const Kernel& kernel, const Routine& routine,
                                      const Problem& problem, std::vector<Tensor> inputs) {
-  Device* const device = core.registry().device(routine.descriptor().device);
+  Device* const device = runtime.registry().device(routine.descriptor().device);
   SN_ASSIGN_OR_RETURN(KernelRun run, KernelRun::create(kernel, problem, device, std::move(inputs),
-                                                       core.allocator()));
+                                                       runtime.allocator()));
   for (Tensor& output : run.outputs())
     if (output.bytes() > 0) std::memset(output.mutable_data(), 0, output.bytes());
-  SN_RETURN_IF_ERROR(run.start(core.pool()));
+  SN_RETURN_IF_ERROR(run.start(runtime.pool()));
   SN_RETURN_IF_ERROR(run.finish());
   return std::move(run.outputs());
 }
 
-Result<std::vector<Tensor>> run_once(Runtime& core, const Implementation& implementation,
+Result<std::vector<Tensor>> run_once(Runtime& runtime, const Implementation& implementation,
                                      std::vector<Tensor> inputs) {
   const RoutineParams params = implementation.default_params();
-  SN_ASSIGN_OR_RETURN(PackedWeights packed, implementation.pack_weights(params, core.allocator()));
-  SN_RETURN_IF_ERROR(core.registry().upload(implementation.routine(), packed));
+  SN_ASSIGN_OR_RETURN(PackedWeights packed,
+                      implementation.pack_weights(params, runtime.allocator()));
+  SN_RETURN_IF_ERROR(runtime.registry().upload(implementation.routine(), packed));
   SN_ASSIGN_OR_RETURN(const auto kernel, implementation.create(params, packed));
-  return run_once(core, *kernel, implementation.routine(), implementation.whole_problem(),
+  return run_once(runtime, *kernel, implementation.routine(), implementation.whole_problem(),
                   std::move(inputs));
 }
 
-Problem adapt_problem(Runtime& core, TensorSpec tensor, const Format& from, const Format& to) {
+Problem adapt_problem(Runtime& runtime, TensorSpec tensor, const Format& from, const Format& to) {
   Problem problem;
-  problem.type = core.registry().layer_types().find("adapt");
+  problem.type = runtime.registry().layer_types().find("adapt");
   problem.layer_name = "adapt";
   problem.own_inputs = 1;
   tensor.constant = false;
@@ -43,17 +44,17 @@ Problem adapt_problem(Runtime& core, TensorSpec tensor, const Format& from, cons
   return problem;
 }
 
-Result<Tensor> in_format(Runtime& core, const Tensor& tensor, const Format& to,
+Result<Tensor> in_format(Runtime& runtime, const Tensor& tensor, const Format& to,
                          const std::optional<Quantization>& quantization) {
   if (tensor.data_type() == to.type && tensor.layout() == to.layout) return tensor;
   TensorSpec spec;
   spec.shape = tensor.shape();
   spec.quantization = quantization;
-  Problem problem = adapt_problem(core, spec, {tensor.data_type(), tensor.layout()},
+  Problem problem = adapt_problem(runtime, spec, {tensor.data_type(), tensor.layout()},
                                   {to.type, to.layout});  // both on the host
   SN_ASSIGN_OR_RETURN(const ImplementationPtr usual,
-                      core.routine_context().default_choice(std::move(problem)));
-  SN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, run_once(core, *usual, {tensor}));
+                      runtime.routine_context().default_choice(std::move(problem)));
+  SN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, run_once(runtime, *usual, {tensor}));
   return outputs[0];
 }
 

@@ -13,15 +13,15 @@
 namespace softneuro {
 namespace {
 
-Result<PackedWeights> packed_for(Runtime& core, const Implementation& implementation,
+Result<PackedWeights> packed_for(Runtime& runtime, const Implementation& implementation,
                                  const RoutineParams& params, LastPacking* last) {
-  if (last == nullptr) return implementation.pack_weights(params, core.allocator());
+  if (last == nullptr) return implementation.pack_weights(params, runtime.allocator());
   SN_ASSIGN_OR_RETURN(const Packing packing, implementation.packing(params));
   std::string key = implementation.routine().descriptor().str() + '|' +
                     formats_of(implementation.problem()).str() + '|' + packing.key;
   if (last->key != key) {
     *last = {};  // first, so that there are never two
-    SN_ASSIGN_OR_RETURN(last->packed, implementation.pack_weights(params, core.allocator()));
+    SN_ASSIGN_OR_RETURN(last->packed, implementation.pack_weights(params, runtime.allocator()));
     last->key = std::move(key);
   }
   return last->packed;
@@ -29,28 +29,28 @@ Result<PackedWeights> packed_for(Runtime& core, const Implementation& implementa
 
 }  // namespace
 
-Result<KernelBench> KernelBench::create(Runtime& core, const Implementation& implementation,
+Result<KernelBench> KernelBench::create(Runtime& runtime, const Implementation& implementation,
                                         const RoutineParams& params, std::vector<Tensor> inputs,
                                         LastPacking* last) {
-  SN_ASSIGN_OR_RETURN(PackedWeights packed, packed_for(core, implementation, params, last));
-  SN_RETURN_IF_ERROR(core.registry().upload(implementation.routine(), packed));
+  SN_ASSIGN_OR_RETURN(PackedWeights packed, packed_for(runtime, implementation, params, last));
+  SN_RETURN_IF_ERROR(runtime.registry().upload(implementation.routine(), packed));
   SN_ASSIGN_OR_RETURN(std::shared_ptr<const Kernel> kernel, implementation.create(params, packed));
   KernelBench bench;
-  bench.core_ = &core;
+  bench.runtime_ = &runtime;
   bench.kernel_ = std::move(kernel);
   bench.packed_ = std::move(packed);
   SN_ASSIGN_OR_RETURN(
       bench.run_,
       KernelRun::create(*bench.kernel_, implementation.whole_problem(),
-                        core.registry().device(implementation.routine().descriptor().device),
-                        std::move(inputs), core.allocator()));
+                        runtime.registry().device(implementation.routine().descriptor().device),
+                        std::move(inputs), runtime.allocator()));
   for (Tensor& output : bench.run_.outputs())
     if (output.bytes() > 0) std::memset(output.mutable_data(), 0, output.bytes());
   return bench;
 }
 
 Status KernelBench::run() noexcept {
-  SN_RETURN_IF_ERROR(run_.start(core_->pool()));
+  SN_RETURN_IF_ERROR(run_.start(runtime_->pool()));
   return run_.finish();
 }
 
@@ -63,7 +63,7 @@ Result<double> KernelBench::runs_us(int runs) noexcept {
     SN_ASSIGN_OR_RETURN(first, stream->record());
   }
   const std::int64_t begin = clock_ns();
-  for (int i = 0; i < runs; ++i) SN_RETURN_IF_ERROR(run_.start(core_->pool()));
+  for (int i = 0; i < runs; ++i) SN_RETURN_IF_ERROR(run_.start(runtime_->pool()));
   if (by_device) {
     SN_ASSIGN_OR_RETURN(last, stream->record());
   }
@@ -73,7 +73,7 @@ Result<double> KernelBench::runs_us(int runs) noexcept {
 }
 
 double KernelBench::time_us(int runs, PoolBarrier& barrier) noexcept {
-  const PoolBurst burst(core_->pool());  // as inside of a session's run
+  const PoolBurst burst(runtime_->pool());  // as inside of a session's run
   double best = INFINITY;
   barrier.synchronize();
   for (int attempt = 0; attempt < constants::kAttempts; ++attempt)

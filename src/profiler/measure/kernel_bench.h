@@ -23,7 +23,7 @@ class KernelBench {
   // in the types and layouts of the whole problem, on the host (empty where left out), and are
   // shared with the caller. `last`, if it is given, spares packing; it belongs to one layer's
   // problem.
-  static Result<KernelBench> create(Runtime& core, const Implementation& implementation,
+  static Result<KernelBench> create(Runtime& runtime, const Implementation& implementation,
                                     const RoutineParams& params, std::vector<Tensor> inputs,
                                     LastPacking* last = nullptr);
 
@@ -45,7 +45,7 @@ class KernelBench {
   Result<double> runs_us(int runs) noexcept;
   bool time_once(int runs, PoolBarrier& barrier, double& best) noexcept;
 
-  Runtime* core_ = nullptr;
+  Runtime* runtime_ = nullptr;
   PackedWeights packed_;
   std::shared_ptr<const Kernel> kernel_;
   KernelRun run_;

@@ -50,7 +50,7 @@ double largest_sum(const Problem& problem, double largest_x) {
 
 }  // namespace
 
-Result<Fp16Overflow> Fp16Overflow::measure(const std::shared_ptr<Runtime>& core,
+Result<Fp16Overflow> Fp16Overflow::measure(const std::shared_ptr<Runtime>& runtime,
                                            const std::shared_ptr<const Graph>& graph,
                                            std::span<const Shape> shapes,
                                            std::span<const std::vector<Tensor>> inputs) {
@@ -58,13 +58,13 @@ Result<Fp16Overflow> Fp16Overflow::measure(const std::shared_ptr<Runtime>& core,
   range.largest_.assign(graph->tensor_count(), 0);
   const auto see = [&](TensorId id, const Tensor& tensor) -> Status {
     if (!is_real(tensor.data_type())) return {};
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(tensor, core->allocator()));
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(tensor, runtime->allocator()));
     range.largest_[id] = std::max(range.largest_[id], largest_magnitude(floats));
     return {};
   };
   for (const std::vector<Tensor>& set : inputs)
     for (std::size_t i = 0; i < set.size(); ++i) SN_RETURN_IF_ERROR(see(graph->inputs[i], set[i]));
-  SN_ASSIGN_OR_RETURN(const auto outline, outline_plan(core, graph, shapes));
+  SN_ASSIGN_OR_RETURN(const auto outline, outline_plan(runtime, graph, shapes));
   const auto want = [&](std::size_t layer, std::vector<TensorId>& wanted) {
     std::size_t bytes = 0;
     for (const TensorId id : graph->layers()[layer].outputs) {
@@ -75,7 +75,8 @@ Result<Fp16Overflow> Fp16Overflow::measure(const std::shared_ptr<Runtime>& core,
     return bytes;
   };
   for (const InnerPart& part : in_parts(graph->layers().size(), want)) {
-    SN_ASSIGN_OR_RETURN(InnerValues values, InnerValues::create(core, graph, shapes, part.wanted));
+    SN_ASSIGN_OR_RETURN(InnerValues values,
+                        InnerValues::create(runtime, graph, shapes, part.wanted));
     for (const std::vector<Tensor>& set : inputs) {
       SN_RETURN_IF_ERROR(values.run(set));
       for (const TensorId id : part.wanted) SN_RETURN_IF_ERROR(see(id, values.find(id)));

@@ -17,7 +17,7 @@ namespace softneuro {
 class Fp16Overflow {
  public:
   // `inputs`: sets of inputs in the order of the graph's inputs.
-  static Result<Fp16Overflow> measure(const std::shared_ptr<Runtime>& core,
+  static Result<Fp16Overflow> measure(const std::shared_ptr<Runtime>& runtime,
                                       const std::shared_ptr<const Graph>& graph,
                                       std::span<const Shape> shapes,
                                       std::span<const std::vector<Tensor>> inputs);

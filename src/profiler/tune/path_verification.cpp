@@ -50,7 +50,7 @@ Result<Verified> verify_path(TuneContext& context, const std::shared_ptr<const P
     return Verified{known->error, total};
   }
   VerificationJob verification;
-  verification.core = job.core;
+  verification.runtime = job.core;
   verification.model = job.model;
   verification.is_same_graph = job.is_model;
   verification.shapes = job.shapes;
