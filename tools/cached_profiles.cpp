@@ -50,7 +50,7 @@ int list_cached_profiles(const std::string& folder, int threads, bool json, bool
   const std::string machine = machine_name(threads);
   ProfileCache cache;
   cache.open(*place, machine, threads, [&](const std::string& warning) {
-    if (!quiet) complain("softneuro: {}\n", warning);
+    if (!quiet) print_error("softneuro: {}\n", warning);
   });
   if (json) {
     nlohmann::json report = {{"file", cache.path()},
@@ -58,7 +58,7 @@ int list_cached_profiles(const std::string& folder, int threads, bool json, bool
                              {"threads", threads},
                              {"rows", nlohmann::json::array()}};
     for (const auto& [key, row] : cache.rows()) report["rows"].push_back(to_json(key, row));
-    say_lines(json_text(report));
+    print_lines(json_text(report));
     return kDone;
   }
   Table table({">µs", ">±", ">error", "kind", "remark", "key"});
@@ -72,9 +72,9 @@ int list_cached_profiles(const std::string& folder, int threads, bool json, bool
                number("{:.1e}", profile.error), std::string(to_string(key.kind)),
                remark_of(key, row), key.text});
   }
-  say_lines(table.str());
-  say("\n{} entries for {}, {}, in '{}'\n", cache.size(), machine, counted(threads, "thread"),
-      cache.path().empty() ? *place : cache.path());
+  print_lines(table.str());
+  print_out("\n{} entries for {}, {}, in '{}'\n", cache.size(), machine, counted(threads, "thread"),
+            cache.path().empty() ? *place : cache.path());
   return kDone;
 }
 

@@ -160,7 +160,7 @@ void print_rows(const std::vector<Row>& rows) {
     table.add({row.tensor, row.layer, fmt::format("{:.3g}", row.difference.largest),
                fmt::format("{:.3g}", row.difference.excess), std::to_string(row.difference.at),
                verdict(row.difference)});
-  say_lines(table.str());
+  print_lines(table.str());
 }
 
 nlohmann::json to_json(const std::vector<Row>& rows) {
@@ -299,7 +299,7 @@ int compare_net(const CompareArguments& arguments) {
       message += "; " + *cause;
     }
   }
-  if (arguments.json) say_lines(json_text(report));
+  if (arguments.json) print_lines(json_text(report));
   if (different == nullptr) return kDone;
   return fail(Status(StatusCode::internal, message));
 }

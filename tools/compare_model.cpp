@@ -207,17 +207,20 @@ Result<ModelDifference> difference_from(const Net& net, const Net& model, const 
 
 // What was compared, for people.
 void print_difference(const ModelDifference& result) {
-  say("verified against the model on {}: {}each layer agrees within the rounding of its types; "
+  print_out(
+      "verified against the model on {}: {}each layer agrees within the rounding of its types; "
       "outputs differ by {:.3g} (relative RMS)\n",
       counted(result.inputs, result.made ? "synthetic input" : "given input"),
       result.same_graph ? "the layers and weights are the same, and " : "", result.difference);
   if (result.same_graph) return;
-  say("other versions of the passes made the net: layers and weights could not be compared one by "
+  print_out(
+      "other versions of the passes made the net: layers and weights could not be compared one by "
       "one, only what they compute\n");
   const std::vector<std::string>& unmatched = result.unmatched;
   if (unmatched.empty()) return;
   const std::size_t named = std::min(kMostNamed, unmatched.size());
-  say("the model has no tensor of that name for the output of {}: '{}'{}\n",
+  print_out(
+      "the model has no tensor of that name for the output of {}: '{}'{}\n",
       counted(unmatched.size(), "layer"),
       fmt::join(unmatched.begin(), unmatched.begin() + static_cast<std::ptrdiff_t>(named), "', '"),
       named < unmatched.size() ? ", …" : "");
@@ -257,7 +260,7 @@ int compare_with_model(const NetArguments& arguments, const std::string& model) 
     } else {
       report["reason"] = result.status().message();
     }
-    say_lines(json_text(report));
+    print_lines(json_text(report));
   }
   if (!result.ok()) return fail(result.status());
   if (!arguments.json) print_difference(*result);

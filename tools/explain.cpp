@@ -118,10 +118,10 @@ nlohmann::json explain_step(const Net& net, const ExplainArguments& arguments,
 }
 
 void print_step(const nlohmann::json& row) {
-  say("{} ({})\n", row["layer"].get<std::string>(), row["type"].get<std::string>());
-  if (row.contains("note")) say("  {}\n", row["note"].get<std::string>());
+  print_out("{} ({})\n", row["layer"].get<std::string>(), row["type"].get<std::string>());
+  if (row.contains("note")) print_out("  {}\n", row["note"].get<std::string>());
   if (!row.contains("problem")) return;
-  say("  {}\n", row["problem"].get<std::string>());
+  print_out("  {}\n", row["problem"].get<std::string>());
   for (const auto& entry : row["routines"]) {
     const bool applicable = entry["applicable"].get<bool>();
     const std::string routine = entry["routine"].get<std::string>();
@@ -129,13 +129,13 @@ void print_step(const nlohmann::json& row) {
     const bool chosen = routine == row["chosen"].get<std::string>() &&
                         formats == row["chosen_formats"].get<std::string>();
     const double us = entry.value("time_us", 0.0);
-    say("  {} {}{}{}{}\n",
-        chosen       ? "*"
-        : applicable ? "+"
-                     : "-",
-        routine, formats.empty() ? "" : "  " + formats,
-        us > 0 ? fmt::format("  {:.1f} µs", us) : "",
-        applicable ? "" : ": " + entry["reason"].get<std::string>());
+    print_out("  {} {}{}{}{}\n",
+              chosen       ? "*"
+              : applicable ? "+"
+                           : "-",
+              routine, formats.empty() ? "" : "  " + formats,
+              us > 0 ? fmt::format("  {:.1f} µs", us) : "",
+              applicable ? "" : ": " + entry["reason"].get<std::string>());
   }
 }
 
@@ -196,11 +196,11 @@ int explain_net(const ExplainArguments& arguments) {
   if (!rows.ok()) return fail(rows.status());
   if (rows->empty() && !arguments.layer.empty()) return fail(not_found(*net, arguments.layer));
   if (arguments.json) {
-    say_lines(json_text(nlohmann::json{{"layers", *rows}}));
+    print_lines(json_text(nlohmann::json{{"layers", *rows}}));
     return kDone;
   }
   for (const auto& row : *rows) print_step(row);
-  say("(* chosen, + applicable, - refused; times from the profile cache)\n");
+  print_out("(* chosen, + applicable, - refused; times from the profile cache)\n");
   return kDone;
 }
 
