@@ -1,5 +1,3 @@
-#include "net/default_plan.h"
-
 #include "adapt/insert_adapts.h"
 #include "core/base/error.h"
 #include "core/base/machine.h"

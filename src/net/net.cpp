@@ -7,7 +7,6 @@
 #include "core/dnn/file.h"
 #include "core/layers/builtin_layers.h"
 #include "core/plan/plan_impl.h"
-#include "net/default_plan.h"
 #include "net/make_runtime.h"
 #include "net/net_impl.h"
 #include "softneuro/version.h"

@@ -1,6 +1,6 @@
 // Default plans of builds without the solver: the registry's default choices.
 #include "core/plan/plan_impl.h"
-#include "net/default_plan.h"
+#include "net/tuned_plan.h"
 
 namespace softneuro {
 

@@ -14,7 +14,6 @@
 #include "core/plan/net_problems.h"
 #include "core/plan/plan_impl.h"
 #include "core/routine/implement_choice.h"
-#include "net/default_plan.h"
 
 namespace softneuro {
 namespace {

@@ -12,20 +12,6 @@
 namespace softneuro {
 namespace {
 
-// Where element `i` of `output` has its operand, which broadcasts to it.
-std::int64_t place(std::int64_t i, const Shape& output, const Shape& operand) {
-  if (operand == output) return i;
-  std::int64_t at = 0, step = 1;
-  const int shift = output.rank() - operand.rank();
-  for (int d = output.rank() - 1; d >= shift; --d) {
-    const std::int64_t size = operand[d - shift];
-    if (size != 1) at += i % output[d] * step;
-    step *= size;
-    i /= output[d];
-  }
-  return at;
-}
-
 double apply_step(const PostOp& op, double value, double operand) {
   if (op.kind == PostOp::Kind::unary)
     return apply(op.unary, value, static_cast<double>(op.alpha), static_cast<double>(op.beta));
@@ -71,6 +57,19 @@ std::optional<PostOp> first_function(const Problem& problem) {
 
 }  // namespace
 
+std::int64_t broadcast_index(std::int64_t i, const Shape& output, const Shape& operand) {
+  if (operand == output) return i;
+  std::int64_t at = 0, step = 1;
+  const int shift = output.rank() - operand.rank();
+  for (int d = output.rank() - 1; d >= shift; --d) {
+    const std::int64_t size = operand[d - shift];
+    if (size != 1) at += i % output[d] * step;
+    step *= size;
+    i /= output[d];
+  }
+  return at;
+}
+
 std::optional<ElementChain> ElementChain::of(const Problem& problem) {
   std::optional<PostOp> first = first_function(problem);
   std::optional<ElementChain> chain = first ? of_post_ops(problem) : std::nullopt;
@@ -103,11 +102,12 @@ class ElementChain::Way {
  public:
   Way(const ElementChain& chain, std::span<const Tensor> inputs, std::int64_t i)
       : steps_(chain.steps_) {
-    values_[0] = load(view_of(inputs[0]), place(i, chain.shape_, chain.first_shape_));
+    values_[0] = load(view_of(inputs[0]), broadcast_index(i, chain.shape_, chain.first_shape_));
     for (std::size_t s = 0; s < steps_.size(); ++s) {
       const PostOp& op = steps_[s].op;
       if (op.kind == PostOp::Kind::binary)
-        operands_[s] = load(view_of(inputs[op.input]), place(i, chain.shape_, steps_[s].shape));
+        operands_[s] =
+            load(view_of(inputs[op.input]), broadcast_index(i, chain.shape_, steps_[s].shape));
       values_[s + 1] = apply_step(op, values_[s], operands_[s]);
     }
   }

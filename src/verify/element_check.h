@@ -19,6 +19,10 @@ inline constexpr std::int64_t kCheckedElements = 1024;
 // every routine to: other processors approximate otherwise, and what is wrong is wrong by more.
 inline constexpr double kElementSlack = 4;
 
+// The element of an operand of that shape, which broadcasts to `output`, that meets element `i`
+// there.
+std::int64_t broadcast_index(std::int64_t i, const Shape& output, const Shape& operand);
+
 // The functions that make an element, one after the other: a layer unary, binary or clip on real
 // numbers, and its post-ops.
 class SN_INTREE ElementChain {

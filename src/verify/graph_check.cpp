@@ -258,11 +258,7 @@ Status GraphCheck::check_constants(const Layer& layer, std::optional<GraphMismat
     const Tensor& actual = after_.tensor(id).constant;
     if (same_bits(expected, actual)) continue;
     const Place place{&layer, {}, true};
-    const std::string what =
-        !(expected.shape() == actual.shape())
-            ? fmt::format("has the shape {} instead of {}", actual.shape().str(),
-                          expected.shape().str())
-            : difference_of_numbers(place, model_ids_[id], expected, actual, std::nullopt);
+    const std::string what = difference(place, model_ids_[id], expected, actual, std::nullopt);
     if (!what.empty())
       mismatch =
           mismatch_at(layer, fmt::format("the constant '{}' {}", after_.tensor(id).name, what));
@@ -305,7 +301,7 @@ Status GraphCheck::check_changed(const Place& place, std::optional<GraphMismatch
     if (same_bits(expected[o], actual)) continue;
     const std::optional<Region> region =
         find_region(model_, model_producers_, model_ids_[id], place.from);
-    SN_ASSIGN_OR_RETURN(std::string what, difference(place, o, expected[o], actual, region));
+    const std::string what = difference(place, model_ids_[id], expected[o], actual, region);
     if (!what.empty()) {
       mismatch = mismatch_at(layer, fmt::format("'{}' {}", after_.tensor(id).name, what));
       return {};
@@ -354,23 +350,15 @@ Status GraphCheck::follow_drift(const Place& place, std::optional<GraphMismatch>
   return {};
 }
 
-Result<std::string> GraphCheck::difference(const Place& place, std::size_t o,
-                                           const Tensor& expected, const Tensor& actual,
-                                           const std::optional<Region>& region) {
+// In one phrase; empty: rounding explains it. `model_id`: the model's tensor.
+std::string GraphCheck::difference(const Place& place, TensorId model_id, const Tensor& expected,
+                                   const Tensor& actual, const std::optional<Region>& region) {
   if (expected.data_type() != actual.data_type())
     return fmt::format("is {} instead of {}", to_string(actual.data_type()),
                        to_string(expected.data_type()));
   if (!(expected.shape() == actual.shape()))
     return fmt::format("has the shape {} instead of {}", actual.shape().str(),
                        expected.shape().str());
-  return difference_of_numbers(place, model_ids_[place.layer->outputs[o]], expected, actual,
-                               region);
-}
-
-// Of one type and shape.
-std::string GraphCheck::difference_of_numbers(const Place& place, TensorId model_id,
-                                              const Tensor& expected, const Tensor& actual,
-                                              const std::optional<Region>& region) {
   const bool on_levels = rounds_to_levels(*place.layer) || (region && region->rounds_to_levels);
   if (!is_float(expected.data_type())) return difference_of_integers(expected, actual, on_levels);
   if (breaks(expected, actual)) return "is infinite or NaN where the model's value is a number";

@@ -59,10 +59,8 @@ class GraphCheck {
   Status check_layer(std::size_t index, std::optional<GraphMismatch>& mismatch);
   Status check_changed(const Place& place, std::optional<GraphMismatch>& mismatch);
   Status follow_drift(const Place& place, std::optional<GraphMismatch>& mismatch);
-  Result<std::string> difference(const Place& place, std::size_t o, const Tensor& expected,
-                                 const Tensor& actual, const std::optional<Region>& region);
-  std::string difference_of_numbers(const Place& place, TensorId model_id, const Tensor& expected,
-                                    const Tensor& actual, const std::optional<Region>& region);
+  std::string difference(const Place& place, TensorId model_id, const Tensor& expected,
+                         const Tensor& actual, const std::optional<Region>& region);
   Status check_constants(const Layer& layer, std::optional<GraphMismatch>& mismatch);
   std::optional<GraphMismatch> mismatch_at(const Layer& layer, std::string what) const;
 

@@ -6,7 +6,6 @@
 
 #include "core/layers/builtin_layers.h"
 #include "core/plan/plan_impl.h"
-#include "net/default_plan.h"
 #include "net/make_runtime.h"
 #include "net/net_access.h"
 #include "net/tuned_plan.h"

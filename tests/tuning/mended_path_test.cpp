@@ -5,7 +5,6 @@
 #include "core/base/machine.h"
 #include "core/dnn/file.h"
 #include "core/plan/plan_impl.h"
-#include "net/default_plan.h"
 #include "net/make_runtime.h"
 #include "net/net_access.h"
 #include "net/tuned_plan.h"
