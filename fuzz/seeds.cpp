@@ -149,11 +149,11 @@ void write_cache(const fs::path& folder) {
     ProfileCache cache;
     cache.open(folder.string(), "fuzzed machine", rows, {});
     for (int row = 0; row < rows; ++row)
-      cache.put(fmt::format("conv2 {}", row), {.time_us = 1.25 * row,
-                                               .spread_us = 1e-3,
-                                               .error = 0.1,
-                                               .wrong = row == 1,
-                                               .pruned = row == 2});
+      cache.put(fmt::format("conv2 {}", row), Profile{.time_us = 1.25 * row,
+                                                      .spread_us = 1e-3,
+                                                      .error = 0.1,
+                                                      .wrong = row == 1,
+                                                      .pruned = row == 2});
   }
 }
 

@@ -28,13 +28,14 @@ void print_json(const PreparedRun& run, const RunTimes& times, const NetProfile*
     report["layers"] = profile_json(*profile);
     report["layers_sum_ms"] = profile->sum_us * 1e-3;
   }
-  say_lines(json_text(report));
+  print_lines(json_text(report));
 }
 
 void print_text(const PreparedRun& run, const RunTimes& times, const NetProfile* profile) {
-  if (profile != nullptr) say_lines(profile_table(*profile));
+  if (profile != nullptr) print_lines(profile_table(*profile));
   const MemoryReport memory = run.net.memory_report();
-  say("median {:.3f} ms, min {:.3f} ms, {} runs; arena {:.1f} MiB, weights {:.1f} MiB, "
+  print_out(
+      "median {:.3f} ms, min {:.3f} ms, {} runs; arena {:.1f} MiB, weights {:.1f} MiB, "
       "packed {:.1f} MiB\n",
       times.median_ms(), times.min_ms(), times.ms.size(), mebibytes(run.plan->arena_bytes()),
       mebibytes(memory.weights), mebibytes(memory.packed_weights));

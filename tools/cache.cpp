@@ -20,7 +20,7 @@ struct CacheArguments {
 };
 
 void warn(const std::string& warning) {
-  complain("softneuro: {}\n", warning);
+  print_error("softneuro: {}\n", warning);
 }
 
 int list_cache(const std::string& folder, bool json) {
@@ -42,11 +42,11 @@ int list_cache(const std::string& folder, bool json) {
                file.path});
   }
   if (json)
-    say_lines(json_text(nlohmann::json{{"folder", folder}, {"files", rows}}));
+    print_lines(json_text(nlohmann::json{{"folder", folder}, {"files", rows}}));
   else if (rows.empty())
-    say("no measurements in '{}'\n", folder);
+    print_out("no measurements in '{}'\n", folder);
   else
-    say_lines(table.str());
+    print_lines(table.str());
   return kDone;
 }
 
@@ -60,9 +60,9 @@ int clear_cache(const std::string& folder, bool json) {
     ++removed;
   }
   if (json)
-    say_lines(json_text(nlohmann::json{{"folder", folder}, {"removed", removed}}));
+    print_lines(json_text(nlohmann::json{{"folder", folder}, {"removed", removed}}));
   else
-    say("{} removed from '{}'\n", counted(removed, "file"), folder);
+    print_out("{} removed from '{}'\n", counted(removed, "file"), folder);
   return kDone;
 }
 
@@ -79,9 +79,9 @@ int merge_cache(const std::string& folder, const std::string& other, bool json) 
     source.open(other, file.machine, file.threads, warn);
     target.open(folder, file.machine, file.threads, warn);
     std::size_t added = 0;
-    for (const auto& [key, profile] : source.rows()) {
-      if (target.find(key) != nullptr) continue;
-      target.put(key, profile);
+    for (const auto& [key, row] : source.rows()) {
+      if (target.rows().contains(key)) continue;
+      target.put(key, row);
       ++added;
     }
     target.flush();
@@ -92,13 +92,13 @@ int merge_cache(const std::string& folder, const std::string& other, bool json) 
                     {"added", added},
                     {"rows", target.size()}});
     if (!json)
-      say("{}, {}: {} entries added, {} now\n", file.machine, counted(file.threads, "thread"),
-          added, target.size());
+      print_out("{}, {}: {} entries added, {} now\n", file.machine, counted(file.threads, "thread"),
+                added, target.size());
   }
   if (json)
-    say_lines(json_text(nlohmann::json{{"folder", folder}, {"files", rows}}));
+    print_lines(json_text(nlohmann::json{{"folder", folder}, {"files", rows}}));
   else if (rows.empty())
-    say("no measurements in '{}'\n", other);
+    print_out("no measurements in '{}'\n", other);
   return kDone;
 }
 

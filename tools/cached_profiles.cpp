@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <bit>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "command.h"
 #include "core/base/machine.h"
@@ -18,27 +17,28 @@
 namespace softneuro::tool {
 namespace {
 
-const char* remark_of(const Profile& row) {
-  return row.wrong ? "wrong results" : row.pruned ? "stopped early" : "";
+std::string remark_of(const RowKey& key, const Row& row) {
+  if (const auto* const fact = std::get_if<Fact>(&row))
+    return key.kind == RowKind::search_rounds
+               ? counted(fact->value, "round")
+               : counted(std::popcount(static_cast<std::uint64_t>(fact->value)), "usable set");
+  const auto& profile = std::get<Profile>(row);
+  return profile.wrong ? "wrong results" : profile.pruned ? "stopped early" : "";
 }
 
-// What an entry is, by the beginning of its key. A key without such a beginning names a candidate
-// alone: problem, descriptor, parameters and versions.
-const char* kind_of(const std::string& key) {
-  const std::string_view begin = std::string_view(key).substr(0, key.find('|'));
-  if (begin == "net") return "inside a net";
-  if (begin == "end_to_end") return "end-to-end time";
-  if (begin == "sensitivity") return "error power";
-  if (begin == "path_error") return "error of a path";
-  if (begin == "rounds") return "rounds done";
-  if (begin == "verification") return "verification";
-  if (begin == "inputs") return "synthetic inputs";
-  return "unit time";
-}
-
-nlohmann::json to_json(const std::string& key, const Profile& row) {
-  return {{"key", key},         {"us", row.time_us},  {"spread_us", row.spread_us},
-          {"error", row.error}, {"wrong", row.wrong}, {"stopped_early", row.pruned}};
+nlohmann::json to_json(const RowKey& key, const Row& row) {
+  nlohmann::json entry = {{"kind", to_string(key.kind)}, {"key", key.text}};
+  if (const auto* const fact = std::get_if<Fact>(&row)) {
+    entry["value"] = fact->value;
+    return entry;
+  }
+  const auto& profile = std::get<Profile>(row);
+  entry.update({{"us", profile.time_us},
+                {"spread_us", profile.spread_us},
+                {"error", profile.error},
+                {"wrong", profile.wrong},
+                {"stopped_early", profile.pruned}});
+  return entry;
 }
 
 }  // namespace
@@ -50,26 +50,31 @@ int list_cached_profiles(const std::string& folder, int threads, bool json, bool
   const std::string machine = machine_name(threads);
   ProfileCache cache;
   cache.open(*place, machine, threads, [&](const std::string& warning) {
-    if (!quiet) complain("softneuro: {}\n", warning);
+    if (!quiet) print_error("softneuro: {}\n", warning);
   });
-  const std::map<std::string, Profile> rows(cache.rows().begin(), cache.rows().end());
   if (json) {
     nlohmann::json report = {{"file", cache.path()},
                              {"machine", machine},
                              {"threads", threads},
                              {"rows", nlohmann::json::array()}};
-    for (const auto& [key, row] : rows) report["rows"].push_back(to_json(key, row));
-    say_lines(json_text(report));
+    for (const auto& [key, row] : cache.rows()) report["rows"].push_back(to_json(key, row));
+    print_lines(json_text(report));
     return kDone;
   }
   Table table({">µs", ">±", ">error", "kind", "remark", "key"});
-  for (const auto& [key, row] : rows)
-    table.add({fmt::format("{:.2f}", row.time_us), fmt::format("{:.2f}", row.spread_us),
-               row.error > 0 ? fmt::format("{:.1e}", row.error) : "", kind_of(key), remark_of(row),
-               key});
-  say_lines(table.str());
-  say("\n{} entries for {}, {}, in '{}'\n", rows.size(), machine, counted(threads, "thread"),
-      cache.path().empty() ? *place : cache.path());
+  const auto number = [](const char* form, double value) {
+    return value > 0 ? fmt::format(fmt::runtime(form), value) : std::string();
+  };
+  for (const auto& [key, row] : cache.rows()) {
+    const auto* const known = std::get_if<Profile>(&row);
+    const Profile profile = known != nullptr ? *known : Profile();
+    table.add({number("{:.2f}", profile.time_us), number("{:.2f}", profile.spread_us),
+               number("{:.1e}", profile.error), std::string(to_string(key.kind)),
+               remark_of(key, row), key.text});
+  }
+  print_lines(table.str());
+  print_out("\n{} entries for {}, {}, in '{}'\n", cache.size(), machine, counted(threads, "thread"),
+            cache.path().empty() ? *place : cache.path());
   return kDone;
 }
 

@@ -106,7 +106,7 @@ Result<Net> open_net(const NetArguments& arguments, NamedShapes shapes,
       for (const auto& [name, values] : {std::pair("--constant", &arguments.constants),
                                          std::pair("--disable-pass", &arguments.disabled_passes)})
         if (!values->empty())
-          complain("softneuro: {} has no effect on a .dnn file: it is for imports\n", name);
+          print_error("softneuro: {} has no effect on a .dnn file: it is for imports\n", name);
     return Net::load(arguments.path, options);
   }
   auto constants = given_constants(arguments);
@@ -231,7 +231,7 @@ std::string settle_shapes(const Net& net, const NetArguments& arguments, NamedSh
     return "";
   }
   const OpenSizes open = complete_shapes(net.inputs(), shapes);
-  if (!open.batch.empty() && !arguments.quiet) complain("softneuro: {}\n", open.batch);
+  if (!open.batch.empty() && !arguments.quiet) print_error("softneuro: {}\n", open.batch);
   return open.missing;
 }
 
@@ -245,12 +245,12 @@ Result<std::string> cache_folder(const std::string& given) {
 }
 
 int fail(const Status& status) {
-  complain("softneuro: {}\n", status.message());
+  print_error("softneuro: {}\n", status.message());
   return kFailed;
 }
 
 int wrong_usage(const std::string& message) {
-  complain("softneuro: {}\n", message);
+  print_error("softneuro: {}\n", message);
   return kWrongUsage;
 }
 

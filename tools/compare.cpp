@@ -20,10 +20,10 @@
 #include "net/net_access.h"
 #include "npy.h"
 #include "output.h"
-#include "profiler/measure/departure.h"
 #include "routines/builtin.h"
 #include "table.h"
 #include "tensor_summary.h"
+#include "verify/tensor_difference.h"
 
 namespace softneuro::tool {
 namespace {
@@ -93,7 +93,7 @@ Difference differ_from_naive(const Tensor& actual, const Tensor& expected, DataT
   if (d.same || !d.reason.empty() || actual.data_type() != expected.data_type() ||
       !is_float(actual.data_type()))
     return d;
-  d.same = departure(expected, actual, {.relative = tolerance_of(type)}).empty();
+  d.same = mismatch(expected, actual, {.relative = tolerance_of(type)}).empty();
   return d;
 }
 
@@ -160,7 +160,7 @@ void print_rows(const std::vector<Row>& rows) {
     table.add({row.tensor, row.layer, fmt::format("{:.3g}", row.difference.largest),
                fmt::format("{:.3g}", row.difference.excess), std::to_string(row.difference.at),
                verdict(row.difference)});
-  say_lines(table.str());
+  print_lines(table.str());
 }
 
 nlohmann::json to_json(const std::vector<Row>& rows) {
@@ -176,7 +176,7 @@ nlohmann::json to_json(const std::vector<Row>& rows) {
   return out;
 }
 
-const Row* first_departing(const std::vector<Row>& rows) {
+const Row* first_difference(const std::vector<Row>& rows) {
   const auto found =
       std::find_if(rows.begin(), rows.end(), [](const Row& row) { return !row.difference.same; });
   return found == rows.end() ? nullptr : &*found;
@@ -193,9 +193,9 @@ Result<std::string> reduced_types(const Net& net, const NamedTensors& inputs) {
   return fmt::format("{}", fmt::join(names, " and "));
 }
 
-// What the rounding of a net in reduced types does to tensors that depart from their references.
+// What the rounding of a net in reduced types does to tensors that differ from their references.
 struct ReducedPrecision {
-  std::string types;      // "": it has none, or does not explain the departure
+  std::string types;      // "": it has none, or does not explain the difference
   double difference = 0;  // from the same net in float32: relative RMS of the worst tensor
 };
 
@@ -227,15 +227,15 @@ Result<ReducedPrecision> reduced_precision(const Net& net, const NamedTensors& i
   return reduced;
 }
 
-// What is to blame for the departure: a routine, rounding, or the model. Adds to the report.
+// What is to blame for the difference: a routine, rounding, or the model. Adds to the report.
 Result<std::string> find_cause(const Net& net, const NamedTensors& inputs,
                                const NamedTensors& outputs, const NamedTensors& references,
-                               const Row& departing, const CompareArguments& arguments,
+                               const Row& different, const CompareArguments& arguments,
                                nlohmann::json& report) {
   auto layers = compare_with_naive(net, inputs, arguments);
   if (!layers.ok()) return layers.status();
-  const Row* const wrong = first_departing(*layers);
-  report["first_layer"] = wrong != nullptr ? wrong->layer : departing.layer;
+  const Row* const wrong = first_difference(*layers);
+  report["first_layer"] = wrong != nullptr ? wrong->layer : different.layer;
   report["routine_error"] = wrong != nullptr;
   if (wrong != nullptr)
     return fmt::format("the first layer whose routine differs from cpu/naive is '{}'",
@@ -283,24 +283,24 @@ int compare_net(const CompareArguments& arguments) {
   std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
     return order_of(graph, a.tensor) < order_of(graph, b.tensor);
   });
-  const Row* departing = first_departing(rows);
-  nlohmann::json report = {{"same", departing == nullptr}, {"tensors", to_json(rows)}};
+  const Row* different = first_difference(rows);
+  nlohmann::json report = {{"same", different == nullptr}, {"tensors", to_json(rows)}};
   if (!arguments.json) print_rows(rows);
   std::string message;
-  if (departing != nullptr) {
+  if (different != nullptr) {
     const std::string layer =
-        departing->layer.empty() ? "" : fmt::format(" (layer '{}')", departing->layer);
-    message = fmt::format("'{}'{} differs from its reference", departing->tensor, layer);
-    if (!departing->difference.reason.empty()) {
-      message += ": " + departing->difference.reason;
+        different->layer.empty() ? "" : fmt::format(" (layer '{}')", different->layer);
+    message = fmt::format("'{}'{} differs from its reference", different->tensor, layer);
+    if (!different->difference.reason.empty()) {
+      message += ": " + different->difference.reason;
     } else {
-      auto cause = find_cause(*net, *inputs, *outputs, references, *departing, arguments, report);
+      auto cause = find_cause(*net, *inputs, *outputs, references, *different, arguments, report);
       if (!cause.ok()) return fail(cause.status());
       message += "; " + *cause;
     }
   }
-  if (arguments.json) say_lines(json_text(report));
-  if (departing == nullptr) return kDone;
+  if (arguments.json) print_lines(json_text(report));
+  if (different == nullptr) return kDone;
   return fail(Status(StatusCode::internal, message));
 }
 

@@ -13,15 +13,15 @@
 #include "output.h"
 #include "passes/adopt_quantization.h"
 #include "passes/pass.h"
-#include "profiler/measure/departure.h"
 #include "verify/graph_difference.h"
-#include "verify/made_inputs.h"
+#include "verify/synthetic_inputs.h"
+#include "verify/tensor_difference.h"
 #include "verify/verification.h"
 
 namespace softneuro::tool {
 namespace {
 
-struct Answer {
+struct ModelDifference {
   double difference = 0;
   std::size_t inputs = 0;
   bool made = false;
@@ -49,7 +49,7 @@ Result<NamedShapes> shapes_for(const NetArguments& arguments, const Net& net,
 Result<std::vector<std::vector<Tensor>>> input_sets(const NamedTensors& given,
                                                     const VerificationJob& job, const Net& net) {
   if (given.empty()) {
-    auto made = make_inputs(job.core, job.model, job.shapes);
+    auto made = make_synthetic_inputs(job.runtime, job.model, job.shapes);
     if (!made.ok()) return made.status();
     if (made->sets.empty())
       return Status(made->failure.code(),
@@ -97,19 +97,20 @@ Result<bool> compare_graphs(const Graph& net, const Net& model) {
   const Registry& registry = NetAccess::registry(model);
   const auto disabled = passes_left_out(net, plain);
   if (!disabled) return false;
-  Graph meant = plain;
-  if (Status status = run_passes(meant, registry, {.disabled = *disabled}); !status.ok())
+  Graph expected = plain;
+  if (Status status = run_passes(expected, registry, {.disabled = *disabled}); !status.ok())
     return status;
-  if (count_of_quantize(net) != count_of_quantize(meant)) {  // tuning adopts quantisation
-    if (auto adopted = adopt_quantization(meant, registry); !adopted.ok()) return adopted.status();
-    if (Status status = meant.sort(); !status.ok()) return status;
-    if (Status status = meant.infer_shapes(); !status.ok()) return status;
+  if (count_of_quantize(net) != count_of_quantize(expected)) {  // tuning adopts quantisation
+    if (auto adopted = adopt_quantization(expected, registry); !adopted.ok())
+      return adopted.status();
+    if (Status status = expected.sort(); !status.ok()) return status;
+    if (Status status = expected.infer_shapes(); !status.ok()) return status;
   }
   std::set<const void*> read;  // constants of the model itself
   for (TensorId id = 0; id < plain.tensor_count(); ++id)
     if (plain.is_constant(id)) read.insert(plain.tensor(id).constant.data());
   const auto difference = graph_difference(
-      net, meant, [&](const Tensor& constant) { return read.count(constant.data()) == 0; });
+      net, expected, [&](const Tensor& constant) { return read.count(constant.data()) == 0; });
   if (!difference) return true;
   return Status(
       StatusCode::internal,
@@ -149,16 +150,16 @@ Status compare_outputs(const Net& net, const Net& model, const NetArguments& arg
       NetAccess::graph(net), {.threads = arguments.threads, .plugins = arguments.plugins});
   if (!untuned.ok()) return untuned.status();
   for (const std::vector<Tensor>& set : sets) {
-    const auto actual = outputs_of(*untuned, set), meant = outputs_of(model, set);
+    const auto actual = outputs_of(*untuned, set), wanted = outputs_of(model, set);
     if (!actual.ok()) return actual.status();
-    if (!meant.ok()) return meant.status();
-    for (std::size_t o = 0; o < meant->size(); ++o) {
-      const Tensor &expected = (*meant)[o], &given = (*actual)[o];
+    if (!wanted.ok()) return wanted.status();
+    for (std::size_t o = 0; o < wanted->size(); ++o) {
+      const Tensor &expected = (*wanted)[o], &given = (*actual)[o];
       const std::string why =
           text_of(expected) != text_of(given)
               ? fmt::format("is {} instead of {}", text_of(given), text_of(expected))
-              : departure(expected, given,
-                          {.relative = kAccumulated * tolerance_of(expected.data_type())});
+              : mismatch(expected, given,
+                         {.relative = kAccumulated * tolerance_of(expected.data_type())});
       if (!why.empty())
         return Status(StatusCode::internal,
                       fmt::format("the net differs from the model, in the model's own types: "
@@ -169,54 +170,57 @@ Status compare_outputs(const Net& net, const Net& model, const NetArguments& arg
   return {};
 }
 
-Result<Answer> answer_of(const Net& net, const Net& model, const NamedShapes& shapes,
-                         const NamedTensors& inputs, const NetArguments& arguments) {
+Result<ModelDifference> difference_from(const Net& net, const Net& model, const NamedShapes& shapes,
+                                        const NamedTensors& inputs, const NetArguments& arguments) {
   auto plan = net.plan(shapes);
   if (!plan.ok()) return plan.status();
   VerificationJob job;
   job.tuned = *plan;
-  job.core = impl_of(**plan).core;
+  job.runtime = impl_of(**plan).runtime;
   auto graph = std::make_shared<Graph>(NetAccess::graph(model));
   if (graph->inputs.size() != net.inputs().size() || graph->outputs.size() != net.outputs().size())
     return Status(StatusCode::invalid_argument,
                   "the net has other inputs or outputs than the model: it was made from another");
   job.model = std::move(graph);
-  Answer answer;
-  job.unmatched = &answer.unmatched;
+  ModelDifference result;
+  job.unmatched = &result.unmatched;
   auto same_graph = compare_graphs(NetAccess::graph(net), model);
   if (!same_graph.ok()) return same_graph.status();
-  answer.same_graph = *same_graph;
+  result.same_graph = *same_graph;
   for (const TensorInfo& input : (*plan)->inputs()) job.shapes.push_back(input.shape.to_shape());
   auto sets = input_sets(inputs, job, net);
   if (!sets.ok()) return sets.status();
-  auto difference = verify_answer(job, *sets);
+  auto difference = verify_plan(job, *sets);
   if (!difference.ok() && NetAccess::graph(net).has_left_out())
     return Status(StatusCode::unsupported,
                   "the net cannot be compared layer by layer, since its file was saved with "
                   "--packed only and lacks weights that this needs: compare a file that was saved "
                   "without it, or the outputs, with --reference");
   if (!difference.ok()) return difference.status();
-  answer.difference = *difference;
-  answer.inputs = sets->size();
-  answer.made = inputs.empty();
-  if (!answer.same_graph)
+  result.difference = *difference;
+  result.inputs = sets->size();
+  result.made = inputs.empty();
+  if (!result.same_graph)
     if (Status status = compare_outputs(net, model, arguments, *sets); !status.ok()) return status;
-  return answer;
+  return result;
 }
 
 // What was compared, for people.
-void say_answer(const Answer& answer) {
-  say("verified against the model on {}: {}each layer agrees within the rounding of its types; "
+void print_difference(const ModelDifference& result) {
+  print_out(
+      "verified against the model on {}: {}each layer agrees within the rounding of its types; "
       "outputs differ by {:.3g} (relative RMS)\n",
-      counted(answer.inputs, answer.made ? "synthetic input" : "given input"),
-      answer.same_graph ? "the layers and weights are the same, and " : "", answer.difference);
-  if (answer.same_graph) return;
-  say("other versions of the passes made the net: layers and weights could not be compared one by "
+      counted(result.inputs, result.made ? "synthetic input" : "given input"),
+      result.same_graph ? "the layers and weights are the same, and " : "", result.difference);
+  if (result.same_graph) return;
+  print_out(
+      "other versions of the passes made the net: layers and weights could not be compared one by "
       "one, only what they compute\n");
-  const std::vector<std::string>& unmatched = answer.unmatched;
+  const std::vector<std::string>& unmatched = result.unmatched;
   if (unmatched.empty()) return;
   const std::size_t named = std::min(kMostNamed, unmatched.size());
-  say("the model has no tensor of that name for the output of {}: '{}'{}\n",
+  print_out(
+      "the model has no tensor of that name for the output of {}: '{}'{}\n",
       counted(unmatched.size(), "layer"),
       fmt::join(unmatched.begin(), unmatched.begin() + static_cast<std::ptrdiff_t>(named), "', '"),
       named < unmatched.size() ? ", …" : "");
@@ -235,30 +239,31 @@ int compare_with_model(const NetArguments& arguments, const std::string& model) 
   plain.path = model;
   plain.disabled_passes = {"all"};  // the model as it is written
   add_fixed_shapes(*net, *sizes);
-  auto meant = open_net(plain, *std::move(sizes));
-  if (!meant.ok()) return fail(meant.status());
+  auto reference = open_net(plain, *std::move(sizes));
+  if (!reference.ok()) return fail(reference.status());
   const auto inputs = read_inputs(arguments);
   if (!inputs.ok()) return fail(inputs.status());
   if (const std::string wrong = wrong_inputs(*net, *inputs); !inputs->empty() && !wrong.empty())
     return wrong_usage(wrong);
   const auto shapes = shapes_for(arguments, *net, *inputs);
   if (!shapes.ok()) return wrong_usage(shapes.status().message());
-  const Result<Answer> answer = answer_of(*net, *meant, *shapes, *inputs, arguments);
+  const Result<ModelDifference> result =
+      difference_from(*net, *reference, *shapes, *inputs, arguments);
   if (arguments.json) {
-    nlohmann::json report = {{"same", answer.ok()}};
-    if (answer.ok()) {
-      report["difference"] = answer->difference;
-      report["inputs"] = answer->inputs;
-      report["synthetic_inputs"] = answer->made;
-      report["same_graph"] = answer->same_graph;
-      report["unmatched"] = answer->unmatched;
+    nlohmann::json report = {{"same", result.ok()}};
+    if (result.ok()) {
+      report["difference"] = result->difference;
+      report["inputs"] = result->inputs;
+      report["synthetic_inputs"] = result->made;
+      report["same_graph"] = result->same_graph;
+      report["unmatched"] = result->unmatched;
     } else {
-      report["reason"] = answer.status().message();
+      report["reason"] = result.status().message();
     }
-    say_lines(json_text(report));
+    print_lines(json_text(report));
   }
-  if (!answer.ok()) return fail(answer.status());
-  if (!arguments.json) say_answer(*answer);
+  if (!result.ok()) return fail(result.status());
+  if (!arguments.json) print_difference(*result);
   return kDone;
 }
 

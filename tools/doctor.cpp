@@ -111,10 +111,10 @@ using Fields = std::vector<std::pair<std::string, std::string>>;
 void print_fields(const std::string& title, const Fields& fields) {
   std::size_t width = 0;
   for (const auto& [name, value] : fields) width = std::max(width, name.size());
-  say("{}\n", title);
-  if (fields.empty()) say("  none\n");
-  for (const auto& [name, value] : fields) say("  {:<{}}  {}\n", name, width, value);
-  say("\n");
+  print_out("{}\n", title);
+  if (fields.empty()) print_out("  none\n");
+  for (const auto& [name, value] : fields) print_out("  {:<{}}  {}\n", name, width, value);
+  print_out("\n");
 }
 
 void print_machine(const MachineReport& machine) {
@@ -142,14 +142,14 @@ void print_plugins(const DoctorReport& report) {
         problems.emplace_back(library.name, library.problem);
     }
   }
-  say("Plugins (folder: {})\n",
-      report.plugin_folder.empty() ? "none, static build" : report.plugin_folder);
-  say_lines(plugins.str());
-  for (const auto& [name, reason] : reasons) say("{}: {}\n", name, reason);
-  say("\nLibraries of plugins\n");
-  say_lines(libraries.str());
-  for (const auto& [name, problem] : problems) say("{}: {}\n", name, problem);
-  say("\n");
+  print_out("Plugins (folder: {})\n",
+            report.plugin_folder.empty() ? "none, static build" : report.plugin_folder);
+  print_lines(plugins.str());
+  for (const auto& [name, reason] : reasons) print_out("{}: {}\n", name, reason);
+  print_out("\nLibraries of plugins\n");
+  print_lines(libraries.str());
+  for (const auto& [name, problem] : problems) print_out("{}: {}\n", name, problem);
+  print_out("\n");
 }
 
 std::string text_of(const CacheReport& cache) {
@@ -173,9 +173,9 @@ void print(const DoctorReport& report) {
   print_fields("Profile cache",
                {{"folder", report.cache.folder}, {"state", text_of(report.cache)}});
   print_fields("Environment (SOFTNEURO_*)", {report.environment.begin(), report.environment.end()});
-  say("{}{}\n",
-      report.net_error.empty() ? "Ready: nets can be created." : "Nets cannot be created: ",
-      report.net_error);
+  print_out("{}{}\n",
+            report.net_error.empty() ? "Ready: nets can be created." : "Nets cannot be created: ",
+            report.net_error);
 }
 
 int doctor(const NetArguments& arguments) {
@@ -185,7 +185,7 @@ int doctor(const NetArguments& arguments) {
   options.log = net_log(arguments.verbose, !arguments.verbose);
   const DoctorReport report = examine(options);
   if (arguments.json)
-    say_lines(json_text(to_json(report)));
+    print_lines(json_text(to_json(report)));
   else
     print(report);
   return kDone;

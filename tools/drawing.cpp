@@ -211,7 +211,8 @@ DrawingNotes notes_of(const PlanImpl& plan) {
   for (TensorId id = 0; id < plan.tensors.size(); ++id) {
     const PlannedTensor& planned = plan.tensors[id];
     if (planned.storage == Storage::none) continue;
-    const std::string shape = planned.storage == Storage::dynamic ? "?" : planned.shape.str();
+    const std::string shape =
+        planned.storage == Storage::data_dependent ? "?" : planned.shape.str();
     notes.tensors[id] = shape + '\n' + planned.format.str();
   }
   return notes;

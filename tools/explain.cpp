@@ -124,10 +124,10 @@ nlohmann::json explain_step(const Net& net, const ExplainArguments& arguments,
 }
 
 void print_step(const nlohmann::json& row) {
-  say("{} ({})\n", row["layer"].get<std::string>(), row["type"].get<std::string>());
-  if (row.contains("note")) say("  {}\n", row["note"].get<std::string>());
+  print_out("{} ({})\n", row["layer"].get<std::string>(), row["type"].get<std::string>());
+  if (row.contains("note")) print_out("  {}\n", row["note"].get<std::string>());
   if (!row.contains("problem")) return;
-  say("  {}\n", row["problem"].get<std::string>());
+  print_out("  {}\n", row["problem"].get<std::string>());
   for (const auto& entry : row["routines"]) {
     const bool applicable = entry["applicable"].get<bool>();
     const std::string routine = entry["routine"].get<std::string>();
@@ -135,13 +135,13 @@ void print_step(const nlohmann::json& row) {
     const bool chosen = routine == row["chosen"].get<std::string>() &&
                         formats == row["chosen_formats"].get<std::string>();
     const double us = entry.value("time_us", 0.0);
-    say("  {} {}{}{}{}\n",
-        chosen       ? "*"
-        : applicable ? "+"
-                     : "-",
-        routine, formats.empty() ? "" : "  " + formats,
-        us > 0 ? fmt::format("  {:.1f} µs", us) : "",
-        applicable ? "" : ": " + entry["reason"].get<std::string>());
+    print_out("  {} {}{}{}{}\n",
+              chosen       ? "*"
+              : applicable ? "+"
+                           : "-",
+              routine, formats.empty() ? "" : "  " + formats,
+              us > 0 ? fmt::format("  {:.1f} µs", us) : "",
+              applicable ? "" : ": " + entry["reason"].get<std::string>());
   }
 }
 
@@ -152,9 +152,9 @@ Result<nlohmann::json> explain_steps(const Net& net, const ExplainArguments& arg
   for (const TensorInfo& input : plan.inputs()) inputs.push_back(input.shape.to_shape());
   const PlanImpl& impl = impl_of(plan);
   auto problems =
-      problems_of(impl.core, std::make_shared<const Graph>(NetAccess::graph(net)), inputs);
+      problems_of(impl.runtime, std::make_shared<const Graph>(NetAccess::graph(net)), inputs);
   if (!problems.ok()) return problems.status();
-  const KnownTimes times(arguments, impl.core->routine_context(), *problems);
+  const KnownTimes times(arguments, impl.runtime->routine_context(), *problems);
   std::map<LayerId, const Problem*> models;
   for (const LayerProblem& layer : problems->layers) models[layer.layer->id] = &layer.problem;
 
@@ -202,11 +202,11 @@ int explain_net(const ExplainArguments& arguments) {
   if (!rows.ok()) return fail(rows.status());
   if (rows->empty() && !arguments.layer.empty()) return fail(not_found(*net, arguments.layer));
   if (arguments.json) {
-    say_lines(json_text(nlohmann::json{{"layers", *rows}}));
+    print_lines(json_text(nlohmann::json{{"layers", *rows}}));
     return kDone;
   }
   for (const auto& row : *rows) print_step(row);
-  say("(* chosen, + applicable, - refused; times from the profile cache)\n");
+  print_out("(* chosen, + applicable, - refused; times from the profile cache)\n");
   return kDone;
 }
 

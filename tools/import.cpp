@@ -33,26 +33,26 @@ int check_model(const ImportArguments& arguments, const ImportOptions& options) 
                       {"opset", node.opset.value_or(0)},
                       {"types", node.types},
                       {"reason", node.reason}});
-    say_lines(json_text(nlohmann::json{{"supported", rows.empty()},
-                                       {"nodes", report->nodes},
-                                       {"opset", report->opset.value_or(0)},
-                                       {"ir_version", report->version},
-                                       {"producer", report->producer},
-                                       {"unsupported", rows}}));
+    print_lines(json_text(nlohmann::json{{"supported", rows.empty()},
+                                         {"nodes", report->nodes},
+                                         {"opset", report->opset.value_or(0)},
+                                         {"ir_version", report->version},
+                                         {"producer", report->producer},
+                                         {"unsupported", rows}}));
   } else if (unsupported.empty()) {
-    say("{}: all {} nodes are supported (opset {}, made by {})\n", arguments.path, report->nodes,
-        report->opset.value_or(0),
-        report->producer.empty() ? "an unnamed producer" : report->producer);
+    print_out("{}: all {} nodes are supported (opset {}, made by {})\n", arguments.path,
+              report->nodes, report->opset.value_or(0),
+              report->producer.empty() ? "an unnamed producer" : report->producer);
   } else {
     Table table({"node", "operator", ">opset", "types", "reason"});
     for (const build::UnsupportedNode& node : unsupported)
       table.add({node.node, node.domain.empty() ? node.op : node.domain + "." + node.op,
                  std::to_string(node.opset.value_or(0)), node.types, node.reason});
-    say_lines(table.str());
+    print_lines(table.str());
   }
   if (unsupported.empty()) return kDone;
-  complain("softneuro: {}: {} of its inputs and nodes cannot be imported\n", arguments.path,
-           unsupported.size());
+  print_error("softneuro: {}: {} of its inputs and nodes cannot be imported\n", arguments.path,
+              unsupported.size());
   return kFailed;
 }
 
@@ -80,10 +80,10 @@ int import_model(const ImportArguments& arguments) {
   const auto bytes = std::filesystem::file_size(arguments.output, error);
   const std::size_t layers = NetAccess::graph(*net).layers().size();
   if (arguments.json) {
-    say_lines(json_text(
+    print_lines(json_text(
         nlohmann::json{{"file", arguments.output}, {"bytes", bytes}, {"layers", layers}}));
   } else {
-    say("{}: {}, {:.2f} MiB\n", arguments.output, counted(layers, "layer"), mebibytes(bytes));
+    print_out("{}: {}, {:.2f} MiB\n", arguments.output, counted(layers, "layer"), mebibytes(bytes));
   }
   return kDone;
 }

@@ -77,11 +77,11 @@ nlohmann::json to_json(const Graph& graph) {
 
 void print_graph(const Graph& graph) {
   for (const TensorId id : graph.inputs)
-    say("input   {}  {} {}\n", graph.tensor(id).name, to_string(graph.tensor(id).type),
-        graph.tensor(id).shape.str());
+    print_out("input   {}  {} {}\n", graph.tensor(id).name, to_string(graph.tensor(id).type),
+              graph.tensor(id).shape.str());
   for (const TensorId id : graph.outputs)
-    say("output  {}  {} {}\n", graph.tensor(id).name, to_string(graph.tensor(id).type),
-        graph.tensor(id).shape.str());
+    print_out("output  {}  {} {}\n", graph.tensor(id).name, to_string(graph.tensor(id).type),
+              graph.tensor(id).shape.str());
   Table table({"layer", "type", "parameters", "post-ops", "output", "shape", ">weights, KiB"});
   std::size_t total = 0;
   for (const Layer& layer : graph.layers()) {
@@ -93,8 +93,9 @@ void print_graph(const Graph& graph) {
                first == kNoTensor ? "" : graph.tensor(first).shape.str(),
                bytes == 0 ? "" : fmt::format("{:.1f}", kibibytes(bytes))});
   }
-  say_lines('\n' + table.str());
-  say("\n{}, {:.2f} MiB of weights\n", counted(graph.layers().size(), "layer"), mebibytes(total));
+  print_lines('\n' + table.str());
+  print_out("\n{}, {:.2f} MiB of weights\n", counted(graph.layers().size(), "layer"),
+            mebibytes(total));
 }
 
 // "net.dnn: 1.234 ms at 2 threads, cpu:float32,cpu:qint8, AMD EPYC …", of each path.
@@ -139,12 +140,12 @@ int inspect_net(const InspectArguments& arguments) {
   if (arguments.json) {
     nlohmann::json report = to_json(graph);
     report["tuned_paths"] = paths_json(paths);
-    say_lines(json_text(report));
+    print_lines(json_text(report));
   } else if (arguments.dot.empty() && arguments.svg.empty()) {
     print_graph(graph);
-    if (!paths.empty()) say_lines('\n' + paths_table(paths));
+    if (!paths.empty()) print_lines('\n' + paths_table(paths));
   } else {
-    say("{}\n", arguments.svg.empty() ? arguments.dot : arguments.svg);
+    print_out("{}\n", arguments.svg.empty() ? arguments.dot : arguments.svg);
   }
   return kDone;
 }
@@ -154,13 +155,13 @@ int list_passes(bool json) {
     nlohmann::json rows = nlohmann::json::array();
     for (const Pass& pass : all_passes())
       rows.push_back({{"pass", pass.name}, {"version", pass.version}, {"what", pass.doc}});
-    say_lines(json_text({{"passes", rows}}));
+    print_lines(json_text({{"passes", rows}}));
     return kDone;
   }
   Table table({"pass", ">version", "what it does"});
   for (const Pass& pass : all_passes())
     table.add({pass.name, std::to_string(pass.version), pass.doc});
-  say_lines(table.str());
+  print_lines(table.str());
   return kDone;
 }
 

@@ -56,7 +56,7 @@ ProfileRow row_of(const PlanImpl& plan, const Step& step) {
   row.params = step.params.str();
   row.sources = sources_of(*plan.graph, *step.layer);
   row.output = "?";
-  if (const auto problem = problem_of(plan, *step.layer); problem.ok() && !step.dynamic) {
+  if (const auto problem = problem_of(plan, *step.layer); problem.ok() && !step.data_dependent) {
     row.formats = short_formats(*problem);
     row.has_cost = true;
     row.cost = layer_cost(*problem);

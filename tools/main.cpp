@@ -54,7 +54,7 @@ int run(int argc, char** argv) {
     for (const Command& command : commands)
       if (command.app->parsed()) return command.run();
   } catch (const std::exception& error) {
-    complain("softneuro: {}\n", error.what());
+    print_error("softneuro: {}\n", error.what());
     return kFailed;
   }
   return kWrongUsage;

@@ -40,7 +40,7 @@ void add_paths(DnnContents& into, DnnContents&& from, const std::string& file) {
   }
   for (RoutinePath& path : from.paths) {
     if (!same_ranges && reads_ranges(path)) {
-      complain(
+      print_error(
           "softneuro: '{}': the path for {}, {}, is left out: it has 8-bit layers, whose ranges "
           "differ from those of the files before\n",
           file, path.machine, counted(path.threads, "thread"));
@@ -68,8 +68,8 @@ int merge_nets(const MergeArguments& arguments) {
                                      "the model's own",
                                      file)));
     for (const std::string& line : contents->unread_paths)
-      complain("softneuro: '{}': {}\n", file, line);
-    if (contents->paths.empty()) complain("softneuro: '{}' has no tuned path\n", file);
+      print_error("softneuro: '{}': {}\n", file, line);
+    if (contents->paths.empty()) print_error("softneuro: '{}' has no tuned path\n", file);
     if (!merged) {
       merged = *std::move(contents);
       continue;
@@ -90,11 +90,12 @@ int merge_nets(const MergeArguments& arguments) {
   if (!net.ok()) return fail(net.status());
   const std::vector<TunedPathInfo> paths = net->tuned_paths();
   if (arguments.json)
-    say_lines(json_text(nlohmann::json{{"file", arguments.output}, {"paths", paths_json(paths)}}));
+    print_lines(
+        json_text(nlohmann::json{{"file", arguments.output}, {"paths", paths_json(paths)}}));
   else if (paths.empty())
-    say("{}: no tuned path (softneuro tune makes one)\n", arguments.output);
+    print_out("{}: no tuned path (softneuro tune makes one)\n", arguments.output);
   else
-    say_lines(paths_table(paths));
+    print_lines(paths_table(paths));
   return kDone;
 }
 

@@ -11,11 +11,11 @@ LogCallback net_log(bool verbose, bool quiet) {
   return [verbose](LogLevel level, std::string_view message) {
     if (level < LogLevel::warning && !verbose) return;
     // A bar of progress may stand in the line.
-    if (isatty(STDERR_FILENO) != 0) complain("\r\033[K");
+    if (isatty(STDERR_FILENO) != 0) print_error("\r\033[K");
     if (level < LogLevel::warning)
-      complain("{}\n", message);
+      print_error("{}\n", message);
     else
-      complain("softneuro: {}: {}\n", level == LogLevel::error ? "error" : "warning", message);
+      print_error("softneuro: {}: {}\n", level == LogLevel::error ? "error" : "warning", message);
   };
 }
 

@@ -26,8 +26,8 @@ int end_of_output(int status) {
   errno = 0;
   std::cout.flush();  // --help and --version
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  complain("softneuro: standard output cannot be written{}{}\n", errno == 0 ? "" : ": ",
-           errno == 0 ? "" : std::strerror(errno));
+  print_error("softneuro: standard output cannot be written{}{}\n", errno == 0 ? "" : ": ",
+              errno == 0 ? "" : std::strerror(errno));
   return status == kDone ? kFailed : status;
 }
 

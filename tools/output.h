@@ -1,5 +1,5 @@
-// All that the tool says to people goes through here: the texts that are put into a message may be
-// a model's names, which must not reach the terminal as they are.
+// All that the tool prints for people goes through here: the texts that are put into a message may
+// be a model's names, which must not reach the terminal as they are.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,30 +16,30 @@
 namespace softneuro::tool {
 
 template <class T>
-using Told = std::conditional_t<std::is_convertible_v<T, std::string_view>, std::string, T>;
+using Printable = std::conditional_t<std::is_convertible_v<T, std::string_view>, std::string, T>;
 
 template <class T>
-Told<T> told(T&& value) {
+Printable<T> printable(T&& value) {
   if constexpr (std::is_convertible_v<T, std::string_view>)
     return printable_text(std::string(std::string_view(value)));
   else
     return std::forward<T>(value);
 }
 
-// Errors of writing are told at the end, by end_of_output().
+// Errors of writing are reported at the end, by end_of_output().
 inline void write(std::FILE* file, const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), file);
 }
 
 // On standard output; texts among the arguments become printable lines.
 template <class... A>
-void say(fmt::format_string<Told<A>...> format, A&&... args) {
-  write(stdout, fmt::format(format, told<A>(std::forward<A>(args))...));
+void print_out(fmt::format_string<Printable<A>...> format, A&&... args) {
+  write(stdout, fmt::format(format, printable<A>(std::forward<A>(args))...));
 }
-// The same on standard error; where that cannot be written, nobody is told.
+// The same on standard error; errors of writing are ignored.
 template <class... A>
-void complain(fmt::format_string<Told<A>...> format, A&&... args) {
-  write(stderr, fmt::format(format, told<A>(std::forward<A>(args))...));
+void print_error(fmt::format_string<Printable<A>...> format, A&&... args) {
+  write(stderr, fmt::format(format, printable<A>(std::forward<A>(args))...));
 }
 // Bytes as people read them: all commands count in these.
 constexpr double kibibytes(std::size_t bytes) {
@@ -50,7 +50,7 @@ constexpr double mebibytes(std::size_t bytes) {
 }
 
 // Lines that are printable already: a table, JSON.
-inline void say_lines(const std::string& lines) {
+inline void print_lines(const std::string& lines) {
   write(stdout, lines);
 }
 

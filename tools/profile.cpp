@@ -27,14 +27,14 @@ int profile_net(const ProfileArguments& arguments) {
       !status.ok())
     return fail(status);
   if (arguments.json)
-    say_lines(json_text(nlohmann::json{{"layers", profile_json(*profile)},
-                                       {"layers_sum_ms", profile->sum_us * 1e-3},
-                                       {"median_ms", profile->untraced.median_ms()},
-                                       {"min_ms", profile->untraced.min_ms()},
-                                       {"traced_median_ms", profile->traced.median_ms()},
-                                       {"runs", profile->untraced.ms.size()}}));
+    print_lines(json_text(nlohmann::json{{"layers", profile_json(*profile)},
+                                         {"layers_sum_ms", profile->sum_us * 1e-3},
+                                         {"median_ms", profile->untraced.median_ms()},
+                                         {"min_ms", profile->untraced.min_ms()},
+                                         {"traced_median_ms", profile->traced.median_ms()},
+                                         {"runs", profile->untraced.ms.size()}}));
   else
-    say_lines(profile_table(*profile));
+    print_lines(profile_table(*profile));
   return kDone;
 }
 

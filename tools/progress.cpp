@@ -52,20 +52,20 @@ void ProgressPrinter::draw(const TuneProgress& progress) {
   const std::size_t full = kBar * std::min(progress.done, total) / total;
   std::string bar;
   for (std::size_t i = 0; i < kBar; ++i) bar += i < full ? "█" : "░";
-  complain("\r\033[K{:<24} {} {}/{}  {}  {}", name_of(stage_), bar, progress.done, progress.total,
-           shortened(progress.layer, 24), shortened(progress.candidate, 36));
-  if (progress.seconds_left > 0) complain("  at most {:.0f} s", progress.seconds_left);
+  print_error("\r\033[K{:<24} {} {}/{}  {}  {}", name_of(stage_), bar, progress.done,
+              progress.total, shortened(progress.layer, 24), shortened(progress.candidate, 36));
+  if (progress.seconds_left > 0) print_error("  at most {:.0f} s", progress.seconds_left);
   std::fflush(stderr);
   drawn_ = true;
 }
 
 void ProgressPrinter::log(const TuneProgress& progress) {
-  complain("tune: {} {}/{} {} ({:.1f} s)\n", name_of(stage_), progress.done, progress.total,
-           progress.layer, std::chrono::duration<double>(Clock::now() - begin_).count());
+  print_error("tune: {} {}/{} {} ({:.1f} s)\n", name_of(stage_), progress.done, progress.total,
+              progress.layer, std::chrono::duration<double>(Clock::now() - begin_).count());
 }
 
 void ProgressPrinter::finish() {
-  if (drawn_) complain("\r\033[K");
+  if (drawn_) print_error("\r\033[K");
   drawn_ = false;
 }
 

@@ -38,7 +38,7 @@ void print_summary(const NamedTensors& outputs) {
     table.add({name, to_string(tensor.data_type()), tensor.shape().str(), number(s.minimum),
                number(s.maximum), number(s.mean), top});
   }
-  say_lines(table.str());
+  print_lines(table.str());
 }
 
 nlohmann::json to_json(const std::string& name, const Tensor& tensor, const std::string& file) {
@@ -70,7 +70,7 @@ Status report(const NamedTensors& outputs, const std::filesystem::path& folder,
   if (rows != nullptr) {
     for (const auto& [name, tensor] : outputs) rows->push_back(to_json(name, tensor, files[name]));
   } else if (!folder.empty()) {
-    for (const auto& [name, path] : files) say("{}: {}\n", name, path);
+    for (const auto& [name, path] : files) print_out("{}: {}\n", name, path);
   } else {
     print_summary(outputs);
   }
@@ -88,7 +88,7 @@ int run_once(const RunArguments& arguments, const Net& net) {
   if (Status status = report(*outputs, arguments.output_dir, arguments.json ? &rows : nullptr);
       !status.ok())
     return fail(status);
-  if (arguments.json) say_lines(json_text(nlohmann::json{{"outputs", rows}}));
+  if (arguments.json) print_lines(json_text(nlohmann::json{{"outputs", rows}}));
   return kDone;
 }
 
@@ -132,7 +132,7 @@ int run_steps(const RunArguments& arguments, const Net& net) {
     if (!inputs.ok()) return fail(inputs.status());
     auto outputs = run_step(net, *inputs, arguments.outputs, session);
     if (!outputs.ok()) return fail(outputs.status());
-    if (!arguments.json) say("step {}: {}\n", k, arguments.steps[k]);
+    if (!arguments.json) print_out("step {}: {}\n", k, arguments.steps[k]);
     nlohmann::json rows = nlohmann::json::array();
     const std::filesystem::path folder =
         arguments.output_dir.empty()
@@ -142,7 +142,7 @@ int run_steps(const RunArguments& arguments, const Net& net) {
       return fail(status);
     steps.push_back({{"folder", arguments.steps[k]}, {"outputs", std::move(rows)}});
   }
-  if (arguments.json) say_lines(json_text(nlohmann::json{{"steps", steps}}));
+  if (arguments.json) print_lines(json_text(nlohmann::json{{"steps", steps}}));
   return kDone;
 }
 

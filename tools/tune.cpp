@@ -171,7 +171,7 @@ Status add_samples(const TuneArguments& arguments, const Net& net, TuneOptions& 
                  : read.status();
     if (!pictures.empty() && !arguments.has_picture_numbers && !arguments.quiet &&
         net.inputs()[0].type == DataType::float32)
-      complain(
+      print_error(
           "softneuro: warning: input '{}' gets the bytes of the pictures, 0 to 255: if the net "
           "expects other numbers, as most do, give --picture-mean and --picture-scale\n",
           net.inputs()[0].name);
@@ -215,10 +215,10 @@ void print_reports(const TuneArguments& arguments, const std::vector<NamedShapes
       for (const auto& [name, shape] : sets[s]) rows.back()["shapes"][name] = shape.dims();
       continue;
     }
-    if (reports.size() > 1) say("{}{}\n", s > 0 ? "\n" : "", text_of(sets[s]));
+    if (reports.size() > 1) print_out("{}{}\n", s > 0 ? "\n" : "", text_of(sets[s]));
     print_tune_report(reports[s], name_of_error(arguments));
   }
-  if (arguments.json) say_lines(json_text(reports.size() > 1 ? rows : rows[0]));
+  if (arguments.json) print_lines(json_text(reports.size() > 1 ? rows : rows[0]));
 }
 
 // What Net::tune gives for a net that failed on all synthetic inputs: it was not tuned, and the

@@ -24,7 +24,8 @@ std::string decibels(double error) {
 // Which layers lose the most in 8 and 16 bits.
 void print_sensitivity(const TuneReport& report) {
   if (report.sensitivity.empty()) return;
-  say("what reduced precision does, layer by layer (signal-to-noise ratio at the layer's and the "
+  print_out(
+      "what reduced precision does, layer by layer (signal-to-noise ratio at the layer's and the "
       "net's output):\n");
   Table table({"layer", "routine", ">dB, own", ">dB, net", ">µs saved", "data type kept"});
   for (std::size_t i = 0; i < report.sensitivity.size() && i < kSensitivityRows; ++i) {
@@ -32,10 +33,10 @@ void print_sensitivity(const TuneReport& report) {
     table.add({row.layer, row.routine, decibels(row.own_error), decibels(row.net_error),
                fmt::format("{:.1f}", row.saved_us), row.is_kept ? "yes" : "no"});
   }
-  say_lines(table.str() + '\n');
+  print_lines(table.str() + '\n');
   if (report.sensitivity.size() > kSensitivityRows)
-    say("{} more layers, each with less effect (--json has all)\n",
-        report.sensitivity.size() - kSensitivityRows);
+    print_out("{} more layers, each with less effect (--json has all)\n",
+              report.sensitivity.size() - kSensitivityRows);
 }
 
 // How many layers are not computed in which other data type, or on which device, and why.
@@ -47,72 +48,77 @@ void print_not_chosen(const TuneReport& report) {
   Table table({"not run in", ">layers", "reason"});
   for (const auto& [key, count] : counts)
     table.add({key.first, fmt::format("{}", count), to_string(key.second)});
-  say_lines(table.str() + '\n');
+  print_lines(table.str() + '\n');
 }
 
-void print_error(const TuneReport& report, const std::string& metric) {
+void print_errors(const TuneReport& report, const std::string& metric) {
   print_sensitivity(report);
   if (report.validation_samples == 0) return;
-  say("error {:.4g} ({}", report.error, metric);
+  print_out("error {:.4g} ({}", report.error, metric);
   if (report.error_high > report.error_low)
-    say(", 95 % interval {:.3g} to {:.3g}", report.error_low, report.error_high);
-  say(") on {}", counted(report.validation_samples, "sample"));
-  if (!std::isnan(report.agreement)) say(", top-1 agreement {:.1f} %", 100 * report.agreement);
-  say("\n");
+    print_out(", 95 % interval {:.3g} to {:.3g}", report.error_low, report.error_high);
+  print_out(") on {}", counted(report.validation_samples, "sample"));
+  if (!std::isnan(report.agreement))
+    print_out(", top-1 agreement {:.1f} %", 100 * report.agreement);
+  print_out("\n");
 }
 
 void print_times(const TuneReport& report) {
   const std::string target =
       fmt::format("{}, {}", counted(report.threads, "thread"), report.machine);
   if (report.untuned_us <= 0 || report.tuned_us <= 0) {
-    say("untuned and tuned were not compared end to end, {}\n", target);
+    print_out("untuned and tuned were not compared end to end, {}\n", target);
     return;
   }
-  say("untuned {:.3f} ms → tuned {:.3f} ms ({:.2f}x), {}\n", report.untuned_us * 1e-3,
-      report.tuned_us * 1e-3, report.untuned_us / report.tuned_us, target);
+  print_out("untuned {:.3f} ms → tuned {:.3f} ms ({:.2f}x), {}\n", report.untuned_us * 1e-3,
+            report.tuned_us * 1e-3, report.untuned_us / report.tuned_us, target);
   if (report.tuned_us == report.untuned_us)
-    say("no faster path was found: the net keeps its default plan\n");
+    print_out("no faster path was found: the net keeps its default plan\n");
 }
 
 }  // namespace
 
 void print_tune_report(const TuneReport& report, const std::string& metric) {
   if (report.layers.empty()) {
-    say("the net has no layers: nothing to tune\n");
+    print_out("the net has no layers: nothing to tune\n");
     return;
   }
   Table table({"layer", "type", "routine", "parameters", "formats", ">µs"});
   for (const TunedLayer& row : report.layers)
     table.add({row.layer, row.type, row.routine + (row.fallback ? " (fallback)" : ""), row.params,
                row.formats, fmt::format("{:.1f}", row.time_us)});
-  say_lines(table.str() + '\n');
+  print_lines(table.str() + '\n');
   print_not_chosen(report);
   for (const auto& [schema, us] : report.time_by_schema_us)
-    say("{:<24} {:>10.1f} µs\n", schema, us);
+    print_out("{:<24} {:>10.1f} µs\n", schema, us);
   print_times(report);
-  say("tuned in {:.2f} s: {} measured, {} from the cache, {} dropped (wrong results or errors){}\n",
+  print_out(
+      "tuned in {:.2f} s: {} measured, {} from the cache, {} dropped (wrong results or errors){}\n",
       report.seconds, report.measured, report.from_cache, report.rejected,
       report.complete ? "" : "; stopped at the time limit, not everything was measured");
   const auto unmeasured = std::count_if(report.layers.begin(), report.layers.end(),
                                         [](const TunedLayer& row) { return !row.is_measured; });
   if (!report.complete && unmeasured > 0)
-    say("not measured, and computed by default routines: {} of {} layers\n", unmeasured,
-        report.layers.size());
+    print_out("not measured, and computed by default routines: {} of {} layers\n", unmeasured,
+              report.layers.size());
   else if (report.complete && report.gap > 0)
-    say("the solver's best path is not proven optimal: by the sum of measured times another may be "
+    print_out(
+        "the solver's best path is not proven optimal: by the sum of measured times another may be "
         "faster by up to {:.1f} %\n",
         100 * report.gap);
-  print_error(report, metric);
+  print_errors(report, metric);
   if (report.verification_inputs > 0)
-    say("verified against the model on {} {}: outputs differ by {:.3g} (relative RMS), within "
+    print_out(
+        "verified against the model on {} {}: outputs differ by {:.3g} (relative RMS), within "
         "rounding tolerance\n",
         report.verification_inputs,
         std::string(report.verified_on_samples ? "sample" : "synthetic input") +
             (report.verification_inputs == 1 ? "" : "s"),
         report.difference);
-  say("{:.1f} MiB of memory: arena of one session, and packed weights\n", mebibytes(report.memory));
+  print_out("{:.1f} MiB of memory: arena of one session, and packed weights\n",
+            mebibytes(report.memory));
   if (report.qint8_share > 0)
-    say("{:.1f} % of the multiply-accumulates in qint8\n", 100 * report.qint8_share);
+    print_out("{:.1f} % of the multiply-accumulates in qint8\n", 100 * report.qint8_share);
 }
 
 nlohmann::json tune_report_json(const TuneReport& report, const std::string& output) {

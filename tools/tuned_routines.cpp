@@ -59,12 +59,12 @@ nlohmann::json to_json(const std::vector<TunedNet>& nets, const Rows& rows) {
 
 // Lines of the list that begin with # are for people.
 void print_list(const std::vector<TunedNet>& nets, const Rows& rows) {
-  say("# SOFTNEURO_EDGE_ROUTINES: what these nets take beside the small set.\n");
+  print_out("# SOFTNEURO_EDGE_ROUTINES: what these nets take beside the small set.\n");
   for (const TunedNet& net : nets) {
-    if (net.paths.empty()) say("#   {}: not tuned, takes default routines\n", net.file);
+    if (net.paths.empty()) print_out("#   {}: not tuned, takes default routines\n", net.file);
     for (const RoutinePath& path : net.paths)
-      say("#   {}: tuned on {} at {} thread{}\n", net.file, path.machine, path.threads,
-          path.threads == 1 ? "" : "s");
+      print_out("#   {}: tuned on {} at {} thread{}\n", net.file, path.machine, path.threads,
+                path.threads == 1 ? "" : "s");
   }
   std::size_t width = 0;
   for (const auto& [key, row] : rows)
@@ -74,10 +74,11 @@ void print_list(const std::vector<TunedNet>& nets, const Rows& rows) {
   };
   for (const auto& [key, row] : rows)
     if (row.routine.is_builtin)
-      say("{:<{}}  # {}\n", key.first + ' ' + key.second, width, layers(row));
+      print_out("{:<{}}  # {}\n", key.first + ' ' + key.second, width, layers(row));
   for (const auto& [key, row] : rows)
     if (!row.routine.is_builtin)
-      say("# {} {}: of a plugin or another device; in edge builds default routines take its "
+      print_out(
+          "# {} {}: of a plugin or another device; in edge builds default routines take its "
           "place ({}; tune --plugin none does not take such)\n",
           key.first, key.second, layers(row));
 }
@@ -93,7 +94,7 @@ int list_tuned_routines(const std::vector<std::string>& files, bool json) {
     nets.push_back(*std::move(net));
   }
   if (json)
-    say_lines(json_text(to_json(nets, rows)));
+    print_lines(json_text(to_json(nets, rows)));
   else
     print_list(nets, rows);
   return kDone;

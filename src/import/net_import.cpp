@@ -72,14 +72,14 @@ Result<std::vector<std::vector<Tensor>>> samples_for(const Net& net, const Impor
 // The net against the model as it was before the passes.
 Status verify(const Net& net, const Graph& model, const PassOptions& passes,
               const ImportOptions& options) {
-  const std::shared_ptr<Runtime>& core = NetAccess::runtime(net);
-  PassVerificationJob job{core, &model, &NetAccess::graph(net), passes};
+  const std::shared_ptr<Runtime>& runtime = NetAccess::runtime(net);
+  PassVerificationJob job{runtime, &model, &NetAccess::graph(net), passes};
   SN_ASSIGN_OR_RETURN(job.samples, samples_for(net, options));
   SN_ASSIGN_OR_RETURN(const PassVerification verified, verify_passes(job));
-  core->log(LogLevel::info,
-            verified.left_out.empty()
-                ? fmt::format("the passes were verified on {} sets of inputs", verified.sets)
-                : fmt::format("the passes were not verified: {}", verified.left_out));
+  runtime->log(LogLevel::info,
+               verified.left_out.empty()
+                   ? fmt::format("the passes were verified on {} sets of inputs", verified.sets)
+                   : fmt::format("the passes were not verified: {}", verified.left_out));
   return {};
 }
 

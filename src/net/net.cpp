@@ -419,9 +419,7 @@ Result<NamedTensors> Net::run(const NamedTensors& inputs, std::span<const std::s
     const auto infos = planned->outputs();
     std::vector<Tensor> outputs(infos.size());
     for (std::size_t o = 0; o < infos.size(); ++o) {
-      if (impl_of(*planned).tensors[impl_of(*planned).graph->outputs[o]].storage ==
-          Storage::dynamic)
-        continue;
+      if (!impl_of(*planned).has_fixed_shape(o)) continue;
       Result<Tensor> made =
           Tensor::create(infos[o].type, infos[o].shape.to_shape(), impl_->core->allocator());
       if (!made.ok())

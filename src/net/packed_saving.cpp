@@ -17,12 +17,13 @@ Status add_packed(const PlanImpl& plan, PackedByKey& packed) {
                      [&](TensorId id) { return plan.graph->is_constant(id); }))
       continue;
     SN_ASSIGN_OR_RETURN(Problem problem, problem_of(plan, *step.layer));
-    SN_ASSIGN_OR_RETURN(const ImplementationPtr implementation,
-                        plan.core->routine_context().implement(*step.routine, std::move(problem)));
+    SN_ASSIGN_OR_RETURN(
+        const ImplementationPtr implementation,
+        plan.runtime->routine_context().implement(*step.routine, std::move(problem)));
     SN_ASSIGN_OR_RETURN(const Packing packing, implementation->packing(step.params));
     SN_ASSIGN_OR_RETURN(
         const PackedWeights weights,
-        plan.core->packed_weights().get(*step.layer, *implementation, step.params, true));
+        plan.runtime->packed_weights().get(*step.layer, *implementation, step.params, true));
     if (weights.bytes.empty()) continue;
     packed.emplace(PackedCache::key_of(*step.layer, *implementation, packing), weights.bytes);
   }

@@ -132,13 +132,13 @@ Result<std::vector<RequiredRoutine>> required_routines(Graph graph,
     const auto shared = std::make_shared<const Graph>(std::move(graph));
     NetOptions options;
     options.threads = 1;
-    SN_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> core, make_runtime(options));
+    SN_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> runtime, make_runtime(options));
     // Without plugins, as inside of childnets.
     SN_ASSIGN_OR_RETURN(const Registry registry, make_builtin_registry());
     Collector collector(registry);
     for (const RoutinePath& path : paths) {
       SN_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, shapes_of(*shared, path));
-      SN_ASSIGN_OR_RETURN(const NetProblems problems, problems_of(core, shared, shapes));
+      SN_ASSIGN_OR_RETURN(const NetProblems problems, problems_of(runtime, shared, shapes));
       SN_RETURN_IF_ERROR(collector.add_path(problems, path));
     }
     return collector.take();

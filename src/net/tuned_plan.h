@@ -1,4 +1,6 @@
-// Plans of nets: on tuned paths, and on default ones.
+// Plans of nets: on tuned paths, and on default ones. Of two files that implement
+// build_default_plan() and mended_path() one is linked: default_plan.cpp chooses by selection/, and
+// registry_default_plan.cpp, for edge builds, takes the registry's default choices.
 #pragma once
 
 #include <atomic>
@@ -9,6 +11,7 @@
 
 #include "core/plan/runtime.h"
 #include "core/routine/routine_path.h"
+#include "selection/default_path.h"
 #include "softneuro/net.h"
 
 namespace softneuro {
@@ -19,21 +22,27 @@ struct ReplacedChoices {
   std::string summary;              // what is missing, what is done, what to do; "": nothing
 };
 
-// The plan of `graph` on `path`. Choices that do not apply here are replaced as mend_path() says,
-// in builds without the tuner by the registry's default ones; `replaced` (if given) says which.
-SN_INTREE Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
+// The plan of `graph` on `path`. Choices that do not apply here are replaced as mended_path()
+// says; `replaced` (if given) says which.
+SN_INTREE Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> runtime,
                                                          std::shared_ptr<const Graph> graph,
                                                          std::span<const Shape> input_shapes,
                                                          const RoutinePath& path,
                                                          ReplacedChoices* replaced,
                                                          const std::atomic<bool>* cancel = nullptr);
 
-// The plan of a net that was not tuned: on default_path(). Builds without the tuner take the
-// registry's default choices, which build_plan() does without a path; so does whoever needs a
-// reference that no layout and no Winograd transform rounds.
+// The plan of a net that was not tuned: on default_path(). Without selection/ on the registry's
+// default choices, which build_plan() takes without a path; these are also a reference that no
+// layout and no Winograd transform rounds.
 SN_INTREE Result<std::shared_ptr<const Plan>> build_default_plan(
-    std::shared_ptr<Runtime> core, std::shared_ptr<const Graph> graph,
+    std::shared_ptr<Runtime> runtime, std::shared_ptr<const Graph> graph,
     std::span<const Shape> input_shapes, const std::atomic<bool>* cancel = nullptr);
+
+// `path`, of which the choices in `lost` were taken out, as mend_path() of selection/ mends it; as
+// it is where nothing was lost and this processor has the path's vector instructions, and without
+// selection/.
+Result<MendedPath> mended_path(const Runtime& runtime, const NetProblems& problems,
+                               const Choices& lost, RoutinePath path);
 
 // Whether a layer of the path computes in 8 bits: the path holds for the ranges that it was made
 // for.

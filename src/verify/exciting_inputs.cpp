@@ -1,12 +1,12 @@
 #include "verify/exciting_inputs.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/base/element.h"
 #include "core/base/error.h"
 #include "core/graph/layer_type.h"
+#include "verify/element_check.h"
 
 namespace softneuro {
 namespace {
@@ -18,33 +18,6 @@ constexpr std::int64_t kStep = 7919, kFewestWhole = -1024;
 double whole(std::int64_t i) {
   return static_cast<double>(kStep * (i % kWholeNumbers) % kWholeNumbers + kFewestWhole);
 }
-
-// The element of `constant` that meets element `i` of a tensor of `shape`.
-class Aligned {
- public:
-  Aligned(const Tensor& constant, const Shape& shape) : view_(view_of(constant)), shape_(shape) {
-    std::int64_t stride = 1;
-    const int missing = shape.rank() - constant.shape().rank();
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-      const std::int64_t size = axis < missing ? 1 : constant.shape()[axis - missing];
-      strides_[static_cast<std::size_t>(axis)] = size == 1 ? 0 : stride;
-      stride *= size;
-    }
-  }
-  double operator()(std::int64_t i) const {
-    std::int64_t at = 0;
-    for (int axis = shape_.rank() - 1; axis >= 0; --axis) {
-      at += i % shape_[axis] * strides_[static_cast<std::size_t>(axis)];
-      i /= shape_[axis];
-    }
-    return load(view_, at);
-  }
-
- private:
-  const TensorView view_;
-  const Shape shape_;
-  std::array<std::int64_t, kMaxRank> strides_{};
-};
 
 // The operand of a binary layer that is not `x`, where it is a constant that leaves the shape as it
 // is.
@@ -113,9 +86,10 @@ ExcitingInputs::Line ExcitingInputs::line_of(std::size_t input) const {
       return false;
     const Tensor* const constant = constant_beside(graph_, layer, at, shape);
     if (constant == nullptr) return false;
-    const Aligned value(*constant, shape);
+    const TensorView values = view_of(*constant);
     for (std::size_t i = 0; i < count; ++i) {
-      const double c = value(static_cast<std::int64_t>(i));
+      const double c =
+          load(values, broadcast_index(static_cast<std::int64_t>(i), shape, constant->shape()));
       const double sign = op == BinaryOp::sub && !is_first ? -1 : 1;
       const double factor = op == BinaryOp::mul ? c : op == BinaryOp::div ? 1 / c : sign;
       const double shift = op == BinaryOp::add               ? c

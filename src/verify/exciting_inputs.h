@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/plan/runtime.h"
-#include "verify/made_inputs.h"
+#include "verify/synthetic_inputs.h"
 
 namespace softneuro {
 

@@ -11,7 +11,7 @@
 
 namespace softneuro {
 
-struct GraphDeparture {
+struct GraphMismatch {
   std::string layer;                 // of the graph that passes made
   std::vector<std::string> sources;  // the model's nodes that it stands for
   std::string what;                  // one phrase
@@ -29,13 +29,13 @@ class GraphCheck {
  public:
   // All outlive it. Both graphs are verified and sorted; the graph's inputs are those of the model,
   // in order. `cancel` may be null.
-  GraphCheck(Runtime& core, const Graph& model, const Graph& after,
+  GraphCheck(Runtime& runtime, const Graph& model, const Graph& after,
              const std::atomic<bool>* cancel = nullptr);
 
-  // Inputs are in the order of the graph's. What departs first; nothing: all agrees. Errors: what
+  // Inputs are in the order of the graph's. What differs first; nothing: all agrees. Errors: what
   // the model gives on these inputs, out_of_memory where a run would take very long, and cancelled.
-  Result<std::optional<GraphDeparture>> run(std::span<const Tensor> inputs,
-                                            CheckedPart part = CheckedPart::all);
+  Result<std::optional<GraphMismatch>> run(std::span<const Tensor> inputs,
+                                           CheckedPart part = CheckedPart::all);
   // Of the last run: what it took, in multiply-adds.
   double steps() const { return steps_; }
   // Runs the model alone. Whether a tensor is infinite or NaN; the first error.
@@ -48,7 +48,7 @@ class GraphCheck {
     bool changed = false;
   };
 
-  void find_meanings();
+  void match_tensors();
   bool is_like_the_model(const Layer& layer) const;
   void count_uses();
   void begin(std::span<const Tensor> inputs);
@@ -56,24 +56,22 @@ class GraphCheck {
   Result<Tensor> pull(TensorId id);
   Result<Tensor> value(TensorId id);
   void release(TensorId id);
-  Status check_layer(std::size_t index, std::optional<GraphDeparture>& departure);
-  Status check_changed(const Place& place, std::optional<GraphDeparture>& departure);
-  Status follow_drift(const Place& place, std::optional<GraphDeparture>& departure);
-  Result<std::string> difference(const Place& place, std::size_t o, const Tensor& meant,
-                                 const Tensor& actual, const std::optional<Region>& region);
-  std::string difference_of_numbers(const Place& place, TensorId meant_id, const Tensor& meant,
-                                    const Tensor& actual, const std::optional<Region>& region);
-  Status check_constants(const Layer& layer, std::optional<GraphDeparture>& departure);
-  std::optional<GraphDeparture> departs(const Layer& layer, std::string what) const;
+  Status check_layer(std::size_t index, std::optional<GraphMismatch>& mismatch);
+  Status check_changed(const Place& place, std::optional<GraphMismatch>& mismatch);
+  Status follow_drift(const Place& place, std::optional<GraphMismatch>& mismatch);
+  std::string difference(const Place& place, TensorId model_id, const Tensor& expected,
+                         const Tensor& actual, const std::optional<Region>& region);
+  Status check_constants(const Layer& layer, std::optional<GraphMismatch>& mismatch);
+  std::optional<GraphMismatch> mismatch_at(const Layer& layer, std::string what) const;
 
-  Runtime& core_;
+  Runtime& runtime_;
   const Graph& model_;
   const Graph& after_;
   const std::atomic<bool>* cancel_;
   std::vector<std::int32_t> model_producers_;
-  std::vector<TensorId> meant_;     // by tensor of after_: the model's
-  std::vector<Place> places_;       // by layer of after_
-  std::vector<std::int32_t> uses_;  // by tensor of model_, when a run begins
+  std::vector<TensorId> model_ids_;  // by tensor of after_: the model's
+  std::vector<Place> places_;        // by layer of after_
+  std::vector<std::int32_t> uses_;   // by tensor of model_, when a run begins
   // Of the run.
   CheckedPart part_ = CheckedPart::all;
   std::vector<std::int32_t> left_;             // uses that are left

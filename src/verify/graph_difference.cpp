@@ -8,8 +8,7 @@
 
 #include "core/graph/layer_type.h"
 #include "core/routine/format.h"
-#include "profiler/measure/departure.h"
-#include "verify/units.h"
+#include "verify/tensor_difference.h"
 
 namespace softneuro {
 namespace {
@@ -75,14 +74,14 @@ class Pairing {
         return fmt::format("'{}' stands for two tensors of the model", name(id));
     }
     paired_[id] = model_id;
-    const TensorDef &def = graph_.tensor(id), &meant = model_.tensor(model_id);
-    if (def.type != meant.type)
+    const TensorDef &def = graph_.tensor(id), &expected = model_.tensor(model_id);
+    if (def.type != expected.type)
       return fmt::format("'{}' is {} instead of {}", def.name, to_string(def.type),
-                         to_string(meant.type));
-    if (def.is_constant() || meant.is_constant()) return constants(def, meant);
-    if (!may_be_same(def.shape, meant.shape))
+                         to_string(expected.type));
+    if (def.is_constant() || expected.is_constant()) return constants(def, expected);
+    if (!may_be_same(def.shape, expected.shape))
       return fmt::format("'{}' has the shape {} instead of {}", def.name, def.shape.str(),
-                         meant.shape.str());
+                         expected.shape.str());
     const std::int32_t maker = producers_[id], model_maker = model_producers_[model_id];
     if (maker < 0 || model_maker < 0) return inputs(id, model_id);
     const Layer& layer = graph_.layers()[static_cast<std::size_t>(maker)];
@@ -102,10 +101,10 @@ class Pairing {
                        model_.tensor(model_id).name);
   }
 
-  std::string constants(const TensorDef& def, const TensorDef& meant) const {
-    if (!def.is_constant() || !meant.is_constant())
+  std::string constants(const TensorDef& def, const TensorDef& expected) const {
+    if (!def.is_constant() || !expected.is_constant())
       return fmt::format("'{}' is constant on one side alone", def.name);
-    const Tensor &a = def.constant, &b = meant.constant;
+    const Tensor &a = def.constant, &b = expected.constant;
     if (!(a.shape() == b.shape()))
       return fmt::format("the constant '{}' has the shape {} instead of {}", def.name,
                          a.shape().str(), b.shape().str());

@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/plan/plan_impl.h"
 
 namespace softneuro {
 
-Result<InnerValues> InnerValues::create(const std::shared_ptr<Runtime>& core,
+Result<InnerValues> InnerValues::create(const std::shared_ptr<Runtime>& runtime,
                                         const std::shared_ptr<const Graph>& graph,
                                         std::span<const Shape> shapes,
                                         std::span<const TensorId> wanted) {
@@ -15,10 +14,10 @@ Result<InnerValues> InnerValues::create(const std::shared_ptr<Runtime>& core,
   std::vector<TensorId>& kept = extended->outputs;
   for (const TensorId id : wanted)
     if (std::ranges::find(kept, id) == kept.end()) kept.push_back(id);
-  SN_ASSIGN_OR_RETURN(auto plan, build_plan(core, extended, shapes));
+  SN_ASSIGN_OR_RETURN(auto plan, build_plan(runtime, extended, shapes));
   SN_ASSIGN_OR_RETURN(Session session, Session::create(plan));
   InnerValues values(std::move(plan), std::move(session));
-  values.own_ = graph->outputs.size();
+  values.outputs_ = graph->outputs.size();
   values.kept_ = kept;
   return values;
 }
@@ -34,30 +33,33 @@ Tensor InnerValues::find(TensorId id) const {
 }
 
 std::span<const Tensor> InnerValues::outputs() const {
-  return std::span(values_).first(own_);
+  return std::span(values_).first(outputs_);
 }
 
-Result<std::vector<std::vector<TensorId>>> in_parts(const std::shared_ptr<Runtime>& core,
-                                                    const std::shared_ptr<const Graph>& graph,
-                                                    std::span<const Shape> shapes,
-                                                    std::span<const TensorId> wanted) {
-  SN_ASSIGN_OR_RETURN(const auto outline, outline_plan(core, graph, shapes));
-  std::vector<std::vector<TensorId>> parts;
-  std::size_t bytes = 0;
-  for (const TensorId id : wanted) {
-    const PlannedTensor& planned = outline->tensors[id];
-    const auto own =
-        planned.storage == Storage::dynamic
-            ? 0
-            : static_cast<std::size_t>(planned.shape.elements()) * size_of(planned.type);
-    if (parts.empty() || bytes + own > kInnerBytesAtOnce) {
-      parts.emplace_back();
+std::vector<InnerPart> in_parts(
+    std::size_t items,
+    const std::function<std::size_t(std::size_t item, std::vector<TensorId>& wanted)>& want) {
+  std::vector<InnerPart> parts;
+  std::size_t bytes = kInnerBytesAtOnce;
+  for (std::size_t item = 0; item < items; ++item) {
+    if (bytes >= kInnerBytesAtOnce) {
+      parts.push_back({item, item, {}});
       bytes = 0;
     }
-    parts.back().push_back(id);
-    bytes += own;
+    bytes += want(item, parts.back().wanted);
+    parts.back().end = item + 1;
+  }
+  for (InnerPart& part : parts) {
+    std::ranges::sort(part.wanted);
+    part.wanted.erase(std::unique(part.wanted.begin(), part.wanted.end()), part.wanted.end());
   }
   return parts;
+}
+
+std::size_t plain_bytes(const PlannedTensor& planned) {
+  return planned.storage == Storage::data_dependent
+             ? 0
+             : static_cast<std::size_t>(planned.shape.elements()) * size_of(planned.type);
 }
 
 }  // namespace softneuro

@@ -2,14 +2,14 @@
 
 #include "core/base/error.h"
 #include "core/graph/layer_type.h"
+#include "core/plan/single_run.h"
 #include "core/routine/evaluate.h"
 #include "core/routine/layer_cost.h"
-#include "profiler/measure/constants.h"
-#include "profiler/measure/kernel_bench.h"
+#include "selection/default_path.h"
 
 namespace softneuro {
 
-Result<LayerRun> run_layer(Runtime& core, const Graph& graph, const Layer& layer,
+Result<LayerRun> run_layer(Runtime& runtime, const Graph& graph, const Layer& layer,
                            std::vector<Tensor> inputs, double most_steps) {
   std::vector<TensorSpec> specs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -25,16 +25,15 @@ Result<LayerRun> run_layer(Runtime& core, const Graph& graph, const Layer& layer
   }
   SN_ASSIGN_OR_RETURN(Problem problem, make_problem(layer, std::move(specs)));
   SN_ASSIGN_OR_RETURN(const ImplementationPtr usual,
-                      core.routine_context().default_choice(std::move(problem)));
+                      runtime.routine_context().default_choice(std::move(problem)));
   const bool is_naive = usual->routine().descriptor().algorithm == "naive";
-  const double speed = is_naive ? constants::kNaiveSpeed : 1;
+  const double speed = is_naive ? kNaiveSpeed : 1;
   const double steps = layer_steps(usual->whole_problem()) / speed;
   if (!(steps <= most_steps))
     return make_error(StatusCode::out_of_memory, "layer '{}' would take too long", layer.name);
-  SN_ASSIGN_OR_RETURN(KernelBench bench, KernelBench::create(core, *usual, usual->default_params(),
-                                                             std::move(inputs)));
-  SN_RETURN_IF_ERROR(bench.run());
-  return LayerRun{bench.outputs(), steps};
+  LayerRun run{{}, steps};
+  SN_ASSIGN_OR_RETURN(run.outputs, run_once(runtime, *usual, std::move(inputs)));
+  return run;
 }
 
 }  // namespace softneuro

@@ -17,7 +17,7 @@ struct LayerRun {
 // `inputs` are plain, in the layer's order, empty where left out. `layer` is of `graph`. Errors:
 // what planning or running the layer gives; out_of_memory rather than taking more than
 // `most_steps`.
-Result<LayerRun> run_layer(Runtime& core, const Graph& graph, const Layer& layer,
+Result<LayerRun> run_layer(Runtime& runtime, const Graph& graph, const Layer& layer,
                            std::vector<Tensor> inputs, double most_steps = INFINITY);
 
 }  // namespace softneuro

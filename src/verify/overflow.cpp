@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/element.h"
 #include "core/plan/plan_impl.h"
 #include "core/routine/evaluate.h"
+#include "verify/float_type.h"
+#include "verify/tensor_difference.h"
 
 namespace softneuro {
 namespace {
@@ -13,44 +14,18 @@ namespace {
 // A layer that is computed once more in a wider type takes no more steps: about a second.
 constexpr EvaluateLimits kWideLimits = {.steps = 1e9};
 
-bool is_half(DataType type) {
-  return type == DataType::float16 || type == DataType::bfloat16;
-}
-
-// The least number that rounds to infinity.
-double infinite_from(DataType type) {
-  return type == DataType::float16    ? 65520
-         : type == DataType::bfloat16 ? 0x1.ffp127
-         : type == DataType::float32  ? 0x1.ffffffp127
-                                      : INFINITY;
-}
-
-bool is_finite(const Tensor& tensor) {
-  if (tensor.empty() || !is_float(tensor.data_type())) return true;
-  const TensorView view = view_of(tensor);
-  for (std::int64_t i = 0; i < tensor.elements(); ++i)
-    if (!std::isfinite(load(view, i))) return false;
-  return true;
-}
-
 // Finite numbers of `wide` that the type does not hold.
 bool is_beyond(const Tensor& wide, DataType type) {
   if (!is_float(wide.data_type())) return false;
   const TensorView view = view_of(wide);
+  const double end = float_type_of(type).end();
   for (std::int64_t i = 0; i < wide.elements(); ++i)
-    if (const double x = std::fabs(load(view, i)); std::isfinite(x) && x >= infinite_from(type))
-      return true;
+    if (const double x = std::fabs(load(view, i)); std::isfinite(x) && x >= end) return true;
   return false;
 }
 
-// Reals in the next wider type; others as they are.
-Result<Tensor> widened(const Tensor& tensor, Allocator& allocator) {
-  if (tensor.empty() || !is_float(tensor.data_type())) return tensor;
-  const DataType wider = is_half(tensor.data_type()) ? DataType::float32 : DataType::float64;
-  SN_ASSIGN_OR_RETURN(Tensor wide, Tensor::create(wider, tensor.shape(), allocator));
-  const TensorView from = view_of(tensor), to = view_of(wide);
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) store(to, i, load(from, i));
-  return wide;
+DataType wider(DataType type) {
+  return is_of_16_bits(type) ? DataType::float32 : DataType::float64;
 }
 
 // Whether what is beyond 16 bits may leave the layer as something else than what is as large: ReLU
@@ -68,12 +43,12 @@ Result<bool> OverflowScan::passes_range(std::span<const Tensor> inputs,
                                         std::span<const Tensor> outputs) {
   bool is_suspect = !std::ranges::all_of(outputs, is_finite);
   for (TensorId id = 0; id < graph_->tensor_count(); ++id)
-    is_suspect = is_suspect || is_half(graph_->tensor(id).type);
+    is_suspect = is_suspect || is_of_16_bits(graph_->tensor(id).type);
   if (!is_suspect) return false;
   if (parts_.empty()) SN_RETURN_IF_ERROR(find_parts());
-  for (const Part& part : parts_) {
+  for (const InnerPart& part : parts_) {
     if (!values_ || parts_.size() > 1) {
-      SN_ASSIGN_OR_RETURN(values_, InnerValues::create(core_, graph_, shapes_, part.wanted));
+      SN_ASSIGN_OR_RETURN(values_, InnerValues::create(runtime_, graph_, shapes_, part.wanted));
     }
     SN_RETURN_IF_ERROR(values_->run(inputs));
     for (std::size_t l = part.begin; l < part.end; ++l)
@@ -83,28 +58,18 @@ Result<bool> OverflowScan::passes_range(std::span<const Tensor> inputs,
 }
 
 Status OverflowScan::find_parts() {
-  SN_ASSIGN_OR_RETURN(const auto outline, outline_plan(core_, graph_, shapes_));
-  std::size_t bytes = kInnerBytesAtOnce;
-  for (std::size_t l = 0; l < graph_->layers().size(); ++l) {
-    if (bytes >= kInnerBytesAtOnce) {
-      parts_.push_back({l, l, {}});
-      bytes = 0;
-    }
+  SN_ASSIGN_OR_RETURN(const auto outline, outline_plan(runtime_, graph_, shapes_));
+  parts_ = in_parts(graph_->layers().size(), [&](std::size_t l, std::vector<TensorId>& wanted) {
+    std::size_t bytes = 0;
     const Layer& layer = graph_->layers()[l];
     for (const auto* ids : {&layer.inputs, &layer.outputs})
       for (const TensorId id : *ids) {
         if (id == kNoTensor || graph_->tensor(id).is_constant() || graph_->is_input(id)) continue;
-        parts_.back().wanted.push_back(id);
-        const PlannedTensor& planned = outline->tensors[id];
-        if (planned.storage != Storage::dynamic)
-          bytes += static_cast<std::size_t>(planned.shape.elements()) * size_of(planned.type);
+        wanted.push_back(id);
+        bytes += plain_bytes(outline->tensors[id]);
       }
-    parts_.back().end = l + 1;
-  }
-  for (Part& part : parts_) {
-    std::ranges::sort(part.wanted);
-    part.wanted.erase(std::unique(part.wanted.begin(), part.wanted.end()), part.wanted.end());
-  }
+    return bytes;
+  });
   return {};
 }
 
@@ -123,14 +88,15 @@ bool OverflowScan::passes_range(const Layer& layer, std::span<const Tensor> inpu
                                [&](TensorId id) { return id != kNoTensor && is_so(id); });
   };
   const bool is_broken = any_output([&](TensorId id) { return !is_finite(value(id, inputs)); });
-  const bool has_half = any_output([&](TensorId id) { return is_half(graph_->tensor(id).type); });
+  const bool has_half =
+      any_output([&](TensorId id) { return is_of_16_bits(graph_->tensor(id).type); });
   if (!is_broken && !(has_half && hides_overflow(layer))) return false;
   std::vector<Tensor> wide;
   for (const TensorId id : layer.inputs) {
     const Tensor given = value(id, inputs);
-    Result<Tensor> wider = widened(given, core_->allocator());
-    if (!wider.ok() || !is_finite(given)) return false;
-    wide.push_back(*std::move(wider));
+    auto widened = in_float_type(given, wider(given.data_type()), runtime_->allocator());
+    if (!widened.ok() || !is_finite(given)) return false;
+    wide.push_back(*std::move(widened));
   }
   // A cast gives the narrow type whatever it is given.
   if (layer.type->rounds_to_type && layer.post_ops.empty()) return true;
@@ -140,7 +106,8 @@ bool OverflowScan::passes_range(const Layer& layer, std::span<const Tensor> inpu
   for (std::size_t ops = 0; ops < stages; ++ops) {
     part.post_ops.assign(layer.post_ops.begin(),
                          layer.post_ops.begin() + static_cast<std::ptrdiff_t>(ops));
-    const auto made = evaluate(core_->registry(), part, wide, core_->allocator(), kWideLimits);
+    const auto made =
+        evaluate(runtime_->registry(), part, wide, runtime_->allocator(), kWideLimits);
     if (!made.ok()) return false;  // ignored: the layer has no wider form
     for (std::size_t o = 0; o < made->size(); ++o)
       if (layer.outputs[o] != kNoTensor &&

@@ -16,31 +16,27 @@ namespace softneuro {
 class OverflowScan {
  public:
   // Looks at `graph` (verified, sorted) as it runs with default choices.
-  OverflowScan(std::shared_ptr<Runtime> core, std::shared_ptr<const Graph> graph,
+  OverflowScan(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Graph> graph,
                std::span<const Shape> shapes)
-      : core_(std::move(core)), graph_(std::move(graph)), shapes_(shapes.begin(), shapes.end()) {}
+      : runtime_(std::move(runtime)),
+        graph_(std::move(graph)),
+        shapes_(shapes.begin(), shapes.end()) {}
 
   // Whether a layer, or a stage of one (post-ops), gives numbers for finite inputs that its type
-  // does not hold and a wider one does. Infinities and NaN that are meant, as the logarithm of
+  // does not hold and a wider one does. Infinities and NaN that are expected, as the logarithm of
   // zero, are none of these. `inputs` and `outputs`: of one run. The inside of nets that have no
   // 16-bit tensors is looked at only where their outputs are not finite.
   Result<bool> passes_range(std::span<const Tensor> inputs, std::span<const Tensor> outputs);
 
  private:
-  // Consecutive layers, and the tensors that are looked at: in memory at once.
-  struct Part {
-    std::size_t begin = 0, end = 0;
-    std::vector<TensorId> wanted;
-  };
-
   Status find_parts();
   Tensor value(TensorId id, std::span<const Tensor> inputs) const;
   bool passes_range(const Layer& layer, std::span<const Tensor> inputs) const;
 
-  std::shared_ptr<Runtime> core_;
+  std::shared_ptr<Runtime> runtime_;
   std::shared_ptr<const Graph> graph_;
   std::vector<Shape> shapes_;
-  std::vector<Part> parts_;
+  std::vector<InnerPart> parts_;       // of layers
   std::optional<InnerValues> values_;  // of the part that is looked at
 };
 

@@ -79,12 +79,12 @@ class PassVerifier {
       return internal_error("the passes leave {} of {} outputs; please report this",
                             after.outputs.size(), model.outputs.size());
     for (std::size_t o = 0; o < model.outputs.size(); ++o) {
-      const TensorDef &meant = model.tensor(model.outputs[o]),
+      const TensorDef &expected = model.tensor(model.outputs[o]),
                       &actual = after.tensor(after.outputs[o]);
-      if (meant.name != actual.name || meant.type != actual.type)
+      if (expected.name != actual.name || expected.type != actual.type)
         return internal_error(
             "the passes make output '{}' ({}) of output '{}' ({}); please report this", actual.name,
-            to_string(actual.type), meant.name, to_string(meant.type));
+            to_string(actual.type), expected.name, to_string(expected.type));
     }
     return {};
   }
@@ -106,7 +106,7 @@ class PassVerifier {
       std::ranges::transform(sample, shapes.begin(), &Tensor::shape);
       const std::optional<Graph> model = model_for(shapes);
       if (!model) continue;
-      GraphCheck check(*job_.core, *model, *job_.after, job_.passes.cancel);
+      GraphCheck check(*job_.runtime, *model, *job_.after, job_.passes.cancel);
       SN_RETURN_IF_ERROR(verify_on(check, *model, sample).status());
       last = cost(check, *model);
       steps += last;
@@ -118,8 +118,8 @@ class PassVerifier {
     const std::optional<Graph> fitting = model_for(shapes);
     if (!fitting) return {};
     const Graph& model = *fitting;
-    const ExcitingInputs inputs(model, shapes, job_.core->allocator());
-    GraphCheck check(*job_.core, model, *job_.after, job_.passes.cancel);
+    const ExcitingInputs inputs(model, shapes, job_.runtime->allocator());
+    GraphCheck check(*job_.runtime, model, *job_.after, job_.passes.cancel);
     const std::size_t before = sets_;
     int failures = 0;
     double left = kMostSteps;
@@ -180,20 +180,20 @@ class PassVerifier {
   // Whether the model runs on these inputs; an error where the passes change what it computes.
   Result<bool> verify_on(GraphCheck& check, const Graph& model, std::span<const Tensor> set,
                          CheckedPart part = CheckedPart::all) {
-    const auto departure = check.run(set, part);
+    const auto mismatch = check.run(set, part);
     SN_RETURN_IF_ERROR(check_cancelled(job_.passes.cancel));
-    if (!departure.ok()) {
-      failure_ = departure.status();
+    if (!mismatch.ok()) {
+      failure_ = mismatch.status();
       return false;
     }
-    if (*departure) return blame(model, set, part, **departure);
+    if (*mismatch) return blame(model, set, part, **mismatch);
     ++sets_;
     return true;
   }
 
-  // Runs the passes anew and finds the first after which the graph departs.
+  // Runs the passes anew and finds the first after which the graph differs.
   Status blame(const Graph& model, std::span<const Tensor> set, CheckedPart part,
-               GraphDeparture departure) const {
+               GraphMismatch mismatch) const {
     struct Snapshot {
       std::string pass;
       Graph graph;
@@ -204,14 +204,14 @@ class PassVerifier {
       snapshots.push_back({pass.name, graph});
     };
     Graph again = *job_.model;
-    SN_RETURN_IF_ERROR(run_passes(again, job_.core->registry(), options));
+    SN_RETURN_IF_ERROR(run_passes(again, job_.runtime->registry(), options));
     std::string pass;
     for (std::size_t low = 0, high = snapshots.size(); low < high;) {
       const std::size_t middle = low + (high - low) / 2;
-      GraphCheck check(*job_.core, model, snapshots[middle].graph, options.cancel);
-      SN_ASSIGN_OR_RETURN(const auto departs, check.run(set, part));
-      if (departs) {
-        departure = *departs;
+      GraphCheck check(*job_.runtime, model, snapshots[middle].graph, options.cancel);
+      SN_ASSIGN_OR_RETURN(const auto found, check.run(set, part));
+      if (found) {
+        mismatch = *found;
         pass = snapshots[middle].pass;
         high = middle;
       } else {
@@ -220,10 +220,10 @@ class PassVerifier {
     }
     return internal_error(
         "{} changes what the model computes, at layer '{}'{}: {}; {}please report this",
-        pass.empty() ? "a pass" : fmt::format("the pass '{}'", pass), departure.layer,
-        departure.sources.empty() ? ""
-                                  : fmt::format(" (of '{}')", fmt::join(departure.sources, "', '")),
-        departure.what,
+        pass.empty() ? "a pass" : fmt::format("the pass '{}'", pass), mismatch.layer,
+        mismatch.sources.empty() ? ""
+                                 : fmt::format(" (of '{}')", fmt::join(mismatch.sources, "', '")),
+        mismatch.what,
         pass.empty()
             ? ""
             : fmt::format("leave the pass out (disabled_passes, --disable-pass {}), and ", pass));

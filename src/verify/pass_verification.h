@@ -11,7 +11,7 @@
 namespace softneuro {
 
 struct PassVerificationJob {
-  std::shared_ptr<Runtime> core;
+  std::shared_ptr<Runtime> runtime;
   const Graph* model = nullptr;  // sorted, shapes inferred
   const Graph* after = nullptr;  // what run_passes() made of it
   PassOptions passes;            // with these

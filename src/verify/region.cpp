@@ -8,6 +8,7 @@
 #include "core/routine/evaluate.h"
 #include "core/routine/layer_cost.h"
 #include "verify/arithmetic.h"
+#include "verify/float_type.h"
 #include "verify/layer_run.h"
 
 namespace softneuro {
@@ -18,18 +19,6 @@ constexpr std::size_t kMostLayers = 64;
 // Steps of one layer by cpu/naive, in float64: about a second.
 constexpr double kMostNaiveSteps = 5e7;
 
-bool is_of_16_bits(DataType type) {
-  return type == DataType::float16 || type == DataType::bfloat16;
-}
-
-Result<Tensor> converted(const Tensor& tensor, DataType to) {
-  if (tensor.empty() || !is_float(tensor.data_type()) || tensor.data_type() == to) return tensor;
-  SN_ASSIGN_OR_RETURN(Tensor finer, Tensor::create(to, tensor.shape()));
-  const TensorView from = view_of(tensor), into = view_of(finer);
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) store(into, i, load(from, i));
-  return finer;
-}
-
 // Casts and the like round to a type that they name.
 Layer without_rounding(const Layer& layer, DataType finer) {
   Layer copy = layer;
@@ -38,13 +27,13 @@ Layer without_rounding(const Layer& layer, DataType finer) {
   return copy;
 }
 
-Result<std::vector<Tensor>> run_in(Runtime& core, const Graph& graph, const Layer& layer,
+Result<std::vector<Tensor>> run_in(Runtime& runtime, const Graph& graph, const Layer& layer,
                                    std::vector<Tensor> inputs, DataType finer) {
   if (finer == DataType::float32) {
-    SN_ASSIGN_OR_RETURN(LayerRun run, run_layer(core, graph, layer, std::move(inputs)));
+    SN_ASSIGN_OR_RETURN(LayerRun run, run_layer(runtime, graph, layer, std::move(inputs)));
     return std::move(run.outputs);
   }
-  return evaluate_with(core.registry(), "cpu/naive", layer, inputs);
+  return evaluate_with(runtime.registry(), "cpu/naive", layer, inputs);
 }
 
 double steps_of(const Layer& layer, std::span<const Tensor> inputs) {
@@ -81,7 +70,7 @@ std::optional<Region> find_region(const Graph& graph, std::span<const std::int32
   return region;
 }
 
-std::optional<Tensor> run_finer(Runtime& core, const Graph& graph, const Region& region,
+std::optional<Tensor> run_finer(Runtime& runtime, const Graph& graph, const Region& region,
                                 TensorId output, const std::function<Tensor(TensorId)>& value_of) {
   const DataType finer =
       is_of_16_bits(graph.tensor(output).type) ? DataType::float32 : DataType::float64;
@@ -98,13 +87,14 @@ std::optional<Tensor> run_finer(Runtime& core, const Graph& graph, const Region&
       auto value =
           found != made.end()
               ? Result<Tensor>(found->second)
-              : converted(graph.is_constant(id) ? graph.tensor(id).constant : value_of(id), finer);
+              : in_float_type(graph.is_constant(id) ? graph.tensor(id).constant : value_of(id),
+                              finer, runtime.allocator());
       if (!value.ok() || value->empty()) return std::nullopt;
       inputs.push_back(*std::move(value));
     }
     if (finer == DataType::float64 && !(steps_of(layer, inputs) <= kMostNaiveSteps))
       return std::nullopt;
-    auto outputs = run_in(core, graph, layer, std::move(inputs), finer);
+    auto outputs = run_in(runtime, graph, layer, std::move(inputs), finer);
     if (!outputs.ok()) return std::nullopt;
     for (std::size_t o = 0; o < outputs->size(); ++o)
       if (layer.outputs[o] != kNoTensor) made[layer.outputs[o]] = (*outputs)[o];

@@ -25,7 +25,7 @@ std::optional<Region> find_region(const Graph& graph, std::span<const std::int32
 // `output` of the region, computed with fewer roundings than the model's types have: float64 for
 // float32, float32 for 16 bits. `value_of` gives the model's tensors that it reads; nothing where
 // one of them is unknown, a layer has no such routine, or it would take long.
-std::optional<Tensor> run_finer(Runtime& core, const Graph& graph, const Region& region,
+std::optional<Tensor> run_finer(Runtime& runtime, const Graph& graph, const Region& region,
                                 TensorId output, const std::function<Tensor(TensorId)>& value_of);
 
 }  // namespace softneuro

@@ -8,22 +8,18 @@
 #include <utility>
 
 #include "core/base/checksum.h"
-#include "core/base/element.h"
 #include "core/base/error.h"
+#include "core/base/workers.h"
+#include "core/plan/single_run.h"
 #include "core/routine/evaluate.h"
 #include "core/routine/layer_cost.h"
-#include "profiler/measure/budget.h"
-#include "profiler/measure/departure.h"
-#include "profiler/measure/kernel_bench.h"
+#include "verify/float_type.h"
 #include "verify/inner_values.h"
-#include "verify/step_judge.h"
+#include "verify/step_verifier.h"
+#include "verify/tensor_difference.h"
 
 namespace softneuro {
 namespace {
-
-bool is_of_16_bits(DataType type) {
-  return type == DataType::float16 || type == DataType::bfloat16;
-}
 
 // Whether the plan rounds to 16 bits what the model does not.
 bool has_16_bits(const PlanImpl& plan) {
@@ -38,11 +34,11 @@ class Verifier {
       : job_(job),
         plan_(impl_of(*job.tuned)),
         graph_(*plan_.graph),
-        judge_(*job.core, plan_, job.is_same_graph),
+        verifier_(*job.runtime, plan_, job.is_same_graph),
         alias_(graph_.tensor_count()) {
     for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
       alias_[id] = id;
-      meant_.push_back(of_model(graph_.tensor(id)));
+      model_ids_.push_back(find_in_model(graph_.tensor(id)));
     }
     match_outputs();
     std::vector<bool> made(graph_.tensor_count(), false);
@@ -53,7 +49,7 @@ class Verifier {
       if (layer.type->is_adapt()) {
         const TensorId x = layer.inputs[0], y = layer.outputs[0];
         alias_[y] = x;
-        if (meant_[x] == kNoTensor) meant_[x] = meant_[y];
+        if (model_ids_[x] == kNoTensor) model_ids_[x] = model_ids_[y];
       } else if (layer.type->is_view && !made[layer.outputs[0]]) {
         alias_[layer.outputs[0]] = layer.inputs[0];
       }
@@ -66,7 +62,7 @@ class Verifier {
     for (const Step& step : plan_.steps)
       if (!step.layer->type->is_adapt() &&
           std::any_of(step.outputs.begin(), step.outputs.end(), [&](TensorId id) {
-            return id != kNoTensor && meant_[root_of(id)] == kNoTensor;
+            return id != kNoTensor && model_ids_[root_of(id)] == kNoTensor;
           }))
         layers.push_back(step.layer->name);
     return layers;
@@ -86,43 +82,31 @@ class Verifier {
   }
 
  private:
-  // Outputs mean the same by their place, whatever their names.
+  // Outputs correspond by their place, whatever their names.
   void match_outputs() {
     const std::vector<TensorId>& outputs = job_.model->outputs;
     for (std::size_t o = 0; o < std::min(outputs.size(), graph_.outputs.size()); ++o) {
       const TensorId id = graph_.outputs[o];
-      if (meant_[id] == kNoTensor && is_meaning(outputs[o], graph_.tensor(id)))
-        meant_[id] = outputs[o];
+      if (model_ids_[id] == kNoTensor && corresponds(outputs[o], graph_.tensor(id)))
+        model_ids_[id] = outputs[o];
     }
   }
 
-  // Consecutive steps, and the model's tensors that are looked at.
-  struct Part {
-    std::size_t begin, end;
-    std::vector<TensorId> wanted;
-  };
-
-  // The values of a part are in memory at once.
+  // Of steps, and the model's tensors that are looked at.
   void find_parts() {
-    std::size_t begin = 0;
-    do {
-      Part part{begin, begin, {}};
-      for (std::size_t bytes = 0;
-           part.end < plan_.steps.size() && (part.end == begin || bytes < kInnerBytesAtOnce);
-           ++part.end)
-        for (const auto* ids : {&plan_.steps[part.end].inputs, &plan_.steps[part.end].outputs})
-          for (const TensorId id : *ids) bytes += want(id, part.wanted);
-      std::sort(part.wanted.begin(), part.wanted.end());
-      part.wanted.erase(std::unique(part.wanted.begin(), part.wanted.end()), part.wanted.end());
-      begin = part.end;
-      parts_.push_back(std::move(part));
-    } while (begin < plan_.steps.size());
+    parts_ = in_parts(plan_.steps.size(), [&](std::size_t s, std::vector<TensorId>& wanted) {
+      std::size_t bytes = 0;
+      for (const auto* ids : {&plan_.steps[s].inputs, &plan_.steps[s].outputs})
+        for (const TensorId id : *ids) bytes += want(id, wanted);
+      return bytes;
+    });
+    if (parts_.empty()) parts_.emplace_back();
   }
 
   // Every step by itself, on the model's values.
   Status check_steps() {
     made_.clear();
-    for (const Part& part : parts_) {
+    for (const InnerPart& part : parts_) {
       SN_RETURN_IF_ERROR(read(part));
       for (std::size_t s = part.begin; s < part.end; ++s)
         SN_RETURN_IF_ERROR(check_step(plan_.steps[s]));
@@ -130,13 +114,13 @@ class Verifier {
     return {};
   }
 
-  Status read(const Part& part) {
+  Status read(const InnerPart& part) {
     if (planned_ != &part) {
       std::shared_ptr<const Plan> packed;  // what all parts pack
       if (values_) packed = values_->plan();
       values_.reset();
       SN_ASSIGN_OR_RETURN(values_,
-                          InnerValues::create(job_.core, job_.model, job_.shapes, part.wanted));
+                          InnerValues::create(job_.runtime, job_.model, job_.shapes, part.wanted));
       planned_ = &part;
     }
     return values_->run(inputs_);
@@ -144,24 +128,23 @@ class Verifier {
 
   // The whole plan, which gave `together`, against its steps one after the other.
   Status check_whole(std::span<const Tensor> together) {
-    std::vector<Tensor> own(graph_.tensor_count());
+    std::vector<Tensor> made(graph_.tensor_count());
     for (const Step& step : plan_.steps) {
-      SN_RETURN_IF_ERROR(check_cancel(job_.cancel));
+      SN_RETURN_IF_ERROR(check_cancelled(job_.cancel));
       if (!is_fixed(step)) return {};  // what depends on data has no place of its own
       std::vector<Tensor> values;
       for (const TensorId id : step.inputs) {
-        SN_ASSIGN_OR_RETURN(Tensor value, own_value(id, own));
+        SN_ASSIGN_OR_RETURN(Tensor value, format_value(id, made));
         values.push_back(std::move(value));
       }
       SN_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, run_alone(step, values));
       for (std::size_t o = 0; o < outputs.size(); ++o)
-        if (step.outputs[o] != kNoTensor) own[step.outputs[o]] = std::move(outputs[o]);
+        if (step.outputs[o] != kNoTensor) made[step.outputs[o]] = std::move(outputs[o]);
     }
     for (std::size_t o = 0; o < together.size(); ++o) {
-      SN_ASSIGN_OR_RETURN(const Tensor alone, own_value(graph_.outputs[o], own));
+      SN_ASSIGN_OR_RETURN(const Tensor alone, format_value(graph_.outputs[o], made));
       if (alone.empty()) continue;  // a constant
-      if (alone.bytes() != together[o].bytes() ||
-          (alone.bytes() > 0 && std::memcmp(alone.data(), together[o].data(), alone.bytes()) != 0))
+      if (!same_bits(alone, together[o]))
         return internal_error(
             "output '{}' of the plan differs from what its layers give one at a time; please "
             "report this",
@@ -192,39 +175,39 @@ class Verifier {
     return worst;
   }
 
-  // The tensor of the model that means the same; kNoTensor if there is none of that name.
-  TensorId of_model(const TensorDef& def) const {
+  // The tensor of the model that corresponds; kNoTensor if there is none of that name.
+  TensorId find_in_model(const TensorDef& def) const {
     const TensorId id = job_.model->find_tensor(def.name);
-    return is_meaning(id, def) ? id : kNoTensor;
+    return corresponds(id, def) ? id : kNoTensor;
   }
 
-  bool is_meaning(TensorId id, const TensorDef& def) const {
+  bool corresponds(TensorId id, const TensorDef& def) const {
     return id != kNoTensor && !def.is_constant() && !job_.model->tensor(id).is_constant() &&
            job_.model->tensor(id).type == def.type && !job_.model->is_input(id);
   }
 
   // Follows adapts and views to a tensor whose value is known by itself.
   TensorId root_of(TensorId id) const {
-    while (alias_[id] != id && meant_[id] == kNoTensor) id = alias_[id];
+    while (alias_[id] != id && model_ids_[id] == kNoTensor) id = alias_[id];
     return id;
   }
 
   // Adds the model's tensor to `wanted`; gives its bytes.
   std::size_t want(TensorId id, std::vector<TensorId>& wanted) const {
     if (id == kNoTensor || !plan_.tensors[id].constant.empty()) return 0;
-    const TensorId meant = meant_[root_of(id)];
-    if (meant == kNoTensor) return 0;
-    wanted.push_back(meant);
+    const TensorId of_model = model_ids_[root_of(id)];
+    if (of_model == kNoTensor) return 0;
+    wanted.push_back(of_model);
     return plan_.tensors[id].bytes;
   }
 
   bool is_fixed(const Step& step) const {
     const auto fixed = [&](const std::vector<TensorId>& ids) {
       return std::all_of(ids.begin(), ids.end(), [&](TensorId id) {
-        return id == kNoTensor || plan_.tensors[id].storage != Storage::dynamic;
+        return id == kNoTensor || plan_.tensors[id].storage != Storage::data_dependent;
       });
     };
-    return !step.dynamic && fixed(step.inputs) && fixed(step.outputs);
+    return !step.data_dependent && fixed(step.inputs) && fixed(step.outputs);
   }
 
   int input_index(TensorId id) const {
@@ -243,26 +226,27 @@ class Verifier {
     else if (const auto made = made_.find(root); made != made_.end())
       tensor = made->second;
     else
-      tensor = values_->find(meant_[root]);
+      tensor = values_->find(model_ids_[root]);
     if (tensor.empty()) return tensor;
     const PlannedTensor& planned = plan_.tensors[id];
     if (tensor.elements() != planned.shape.elements()) return Tensor();
     return tensor.reshaped(planned.shape);
   }
 
-  // The value in `own` or that of an input or constant, in the format of the plan.
-  Result<Tensor> own_value(TensorId id, const std::vector<Tensor>& own) const {
+  // The value in `made` or that of an input or constant, in the format of the plan.
+  Result<Tensor> format_value(TensorId id, const std::vector<Tensor>& made) const {
     if (id == kNoTensor) return Tensor();
     if (!plan_.tensors[id].constant.empty()) return plan_.tensors[id].constant;
     TensorId from = id;
-    while (own[from].empty() && alias_[from] != from) from = alias_[from];
+    while (made[from].empty() && alias_[from] != from) from = alias_[from];
     const int i = input_index(from);
-    const Tensor& source = i >= 0 ? inputs_[static_cast<std::size_t>(i)] : own[from];
+    const Tensor& source = i >= 0 ? inputs_[static_cast<std::size_t>(i)] : made[from];
     if (from == id || source.empty()) return source;
     // A view: the same bytes under another shape, or in a layout that orders them alike.
     const PlannedTensor& planned = plan_.tensors[id];
-    SN_ASSIGN_OR_RETURN(Tensor view, Tensor::create(planned.format.type, planned.shape,
-                                                    job_.core->allocator(), planned.format.layout));
+    SN_ASSIGN_OR_RETURN(
+        Tensor view, Tensor::create(planned.format.type, planned.shape, job_.runtime->allocator(),
+                                    planned.format.layout));
     if (view.bytes() != source.bytes())
       return internal_error("'{}' is a view of another size", graph_.tensor(id).name);
     if (view.bytes() > 0) std::memcpy(view.mutable_data(), source.data(), view.bytes());
@@ -270,92 +254,89 @@ class Verifier {
   }
 
   Result<Tensor> plain(const Tensor& tensor, TensorId id) const {
-    return in_format(*job_.core, tensor, {plan_.tensors[id].type, Layout::plain},
+    return in_format(*job_.runtime, tensor, {plan_.tensors[id].type, Layout::plain},
                      graph_.tensor(id).quantization);
   }
 
   // `inputs` in the types and layouts of the plan, on the host; so are the outputs.
   Result<std::vector<Tensor>> run_alone(const Step& step, std::vector<Tensor> inputs) const {
     SN_ASSIGN_OR_RETURN(const Problem problem, problem_of(plan_, *step.layer));
-    SN_ASSIGN_OR_RETURN(KernelBench bench, KernelBench::of(*job_.core, step.kernel, *step.routine,
-                                                           problem, std::move(inputs)));
-    SN_RETURN_IF_ERROR(bench.run());
-    return bench.outputs();
+    return run_once(*job_.runtime, *step.kernel, *step.routine, problem, std::move(inputs));
   }
 
   Status check_step(const Step& step) {
-    SN_RETURN_IF_ERROR(check_cancel(job_.cancel));
+    SN_RETURN_IF_ERROR(check_cancelled(job_.cancel));
     if (!is_fixed(step)) return {};
     std::vector<Tensor> model_inputs, inputs, rounded_inputs;
     bool rounded = false;
     for (const TensorId id : step.inputs) {
       SN_ASSIGN_OR_RETURN(Tensor model, value(id));
       if (id != kNoTensor && model.empty()) return {};  // behind something that depends on data
-      Tensor own = model, back = model;
+      Tensor input = model, back = model;
       if (id != kNoTensor && plan_.tensors[id].constant.empty()) {
         const PlannedTensor& planned = plan_.tensors[id];
         SN_ASSIGN_OR_RETURN(
-            own, in_format(*job_.core, model, planned.format, graph_.tensor(id).quantization));
+            input, in_format(*job_.runtime, model, planned.format, graph_.tensor(id).quantization));
         if (planned.format.type != planned.type) {
           rounded = true;
-          SN_ASSIGN_OR_RETURN(back, plain(own, id));
+          SN_ASSIGN_OR_RETURN(back, plain(input, id));
         }
       }
       model_inputs.push_back(std::move(model));
-      inputs.push_back(std::move(own));
+      inputs.push_back(std::move(input));
       rounded_inputs.push_back(std::move(back));
     }
     SN_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, run_alone(step, inputs));
     const bool is_adapt = step.layer->type->is_adapt();
     // What exact arithmetic gives for the inputs as the step takes them, and for the model's own.
     std::vector<Tensor> exact, untouched;
-    SN_ASSIGN_OR_RETURN(const bool is_of_model, has_meant_outputs(step));
+    SN_ASSIGN_OR_RETURN(const bool is_of_model, has_model_outputs(step));
     if (rounded && is_adapt) {
       exact = rounded_inputs;
       untouched = model_inputs;
     } else if (rounded) {
-      SN_ASSIGN_OR_RETURN(exact, evaluate(job_.core->registry(), *step.layer, rounded_inputs,
-                                          job_.core->allocator()));
+      SN_ASSIGN_OR_RETURN(exact, evaluate(job_.runtime->registry(), *step.layer, rounded_inputs,
+                                          job_.runtime->allocator()));
     }
     if (!is_adapt && (rounded || !is_of_model)) {
-      SN_ASSIGN_OR_RETURN(untouched, evaluate(job_.core->registry(), *step.layer, model_inputs,
-                                              job_.core->allocator()));
+      SN_ASSIGN_OR_RETURN(untouched, evaluate(job_.runtime->registry(), *step.layer, model_inputs,
+                                              job_.runtime->allocator()));
     }
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       const TensorId id = step.outputs[o];
       if (id == kNoTensor) continue;
       SN_ASSIGN_OR_RETURN(const Tensor actual, plain(outputs[o], id));
       SN_RETURN_IF_ERROR(check_shape(step, id));
-      SN_ASSIGN_OR_RETURN(const Tensor meant, value(id));
-      const Tensor* const reference = !exact.empty()   ? &exact[o]
-                                      : !meant.empty() ? &meant
-                                      : is_adapt       ? nullptr
-                                                       : &untouched[o];
-      if (!untouched.empty() && !meant.empty())
-        SN_RETURN_IF_ERROR(judge_.check_meaning(step, id, meant, untouched[o]));
+      SN_ASSIGN_OR_RETURN(const Tensor expected, value(id));
+      const Tensor* const reference = !exact.empty()      ? &exact[o]
+                                      : !expected.empty() ? &expected
+                                      : is_adapt          ? nullptr
+                                                          : &untouched[o];
+      if (!untouched.empty() && !expected.empty())
+        SN_RETURN_IF_ERROR(verifier_.check_against_model(step, id, expected, untouched[o]));
       if (reference != nullptr)
-        SN_RETURN_IF_ERROR(judge_.check_output(step, o, *reference, actual, rounded_inputs,
-                                               untouched.empty() ? nullptr : &untouched[o]));
-      if (meant.empty()) made_[id] = untouched.empty() ? actual : untouched[o];
+        SN_RETURN_IF_ERROR(verifier_.check_output(step, o, *reference, actual, rounded_inputs,
+                                                  untouched.empty() ? nullptr : &untouched[o]));
+      if (expected.empty()) made_[id] = untouched.empty() ? actual : untouched[o];
     }
     return {};
   }
 
   Status check_shape(const Step& step, TensorId id) const {
-    if (meant_[id] == kNoTensor) return {};
-    const Tensor meant = values_->find(meant_[id]);
-    if (meant.empty() || meant.shape() == plan_.tensors[id].shape) return {};
+    if (model_ids_[id] == kNoTensor) return {};
+    const Tensor expected = values_->find(model_ids_[id]);
+    if (expected.empty() || expected.shape() == plan_.tensors[id].shape) return {};
     return internal_error(
         "the net differs from the model at layer '{}': '{}' has the shape {}, the model's {}",
         step.layer->name, graph_.tensor(id).name, plan_.tensors[id].shape.str(),
-        meant.shape().str());
+        expected.shape().str());
   }
 
   // The model has all that the step makes.
-  Result<bool> has_meant_outputs(const Step& step) const {
+  Result<bool> has_model_outputs(const Step& step) const {
     for (const TensorId id : step.outputs) {
-      SN_ASSIGN_OR_RETURN(const Tensor meant, value(id));
-      if (id != kNoTensor && meant.empty()) return false;
+      SN_ASSIGN_OR_RETURN(const Tensor expected, value(id));
+      if (id != kNoTensor && expected.empty()) return false;
     }
     return true;
   }
@@ -363,12 +344,12 @@ class Verifier {
   const VerificationJob& job_;
   const PlanImpl& plan_;
   const Graph& graph_;  // of the tuned plan, adapts included
-  const StepJudge judge_;
-  std::vector<TensorId> alias_;  // the tensor that holds the same numbers; itself
-  std::vector<TensorId> meant_;  // in the model
+  const StepVerifier verifier_;
+  std::vector<TensorId> alias_;      // the tensor that holds the same numbers; itself
+  std::vector<TensorId> model_ids_;  // in the model
   std::span<const Tensor> inputs_;
-  std::vector<Part> parts_;
-  const Part* planned_ = nullptr;  // what values_ is of
+  std::vector<InnerPart> parts_;
+  const InnerPart* planned_ = nullptr;  // what values_ is of
   std::optional<InnerValues> values_;
   std::optional<Session> tuned_;
   bool is_whole_checked_ = false;
@@ -378,7 +359,7 @@ class Verifier {
 
 }  // namespace
 
-std::uint64_t answer_digest(std::span<const Tensor> outputs) {
+std::uint64_t output_digest(std::span<const Tensor> outputs) {
   std::string text;
   for (const Tensor& output : outputs)
     text += fmt::format("{} {} {:x}\n", to_string(output.data_type()), output.shape().str(),
@@ -386,8 +367,8 @@ std::uint64_t answer_digest(std::span<const Tensor> outputs) {
   return checksum(text.data(), text.size());
 }
 
-Result<double> verify_answer(const VerificationJob& job,
-                             std::span<const std::vector<Tensor>> inputs) {
+Result<double> verify_plan(const VerificationJob& job,
+                           std::span<const std::vector<Tensor>> inputs) {
   Verifier verifier(job);
   if (job.unmatched != nullptr) *job.unmatched = verifier.unmatched();
   double worst = 0;

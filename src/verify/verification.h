@@ -1,4 +1,4 @@
-// Verifies that a tuned net answers as the model does, numerically, within tolerances
+// Verifies that a tuned net gives what the model gives, numerically, within tolerances
 // (docs/internals/accuracy.md).
 #pragma once
 
@@ -15,10 +15,10 @@
 namespace softneuro {
 
 struct VerificationJob {
-  std::shared_ptr<Runtime> core;
-  std::shared_ptr<const Graph> model;  // what is meant: run with default choices
+  std::shared_ptr<Runtime> runtime;
+  std::shared_ptr<const Graph> model;  // the reference: run with default choices
   std::shared_ptr<const Plan> tuned;   // of `model`, or of a graph that passes made of it
-  bool is_same_graph = false;          // `tuned` is of `model` itself: tensors keep their meaning
+  bool is_same_graph = false;          // `tuned` is of `model` itself: its tensors are the same
   std::vector<Shape> shapes;           // of the graph's inputs
   const std::atomic<bool>* cancel = nullptr;
   std::function<bool()> on_set;  // called after each set of inputs: whether to go on; may be null
@@ -33,10 +33,10 @@ struct VerificationJob {
 // one after the other. Inputs are sets in the order of the graph's inputs. Gives the relative RMS
 // error of the worst real output of the whole plan over all sets. `internal` where something
 // differs: the message names the first layer that does.
-SN_INTREE Result<double> verify_answer(const VerificationJob& job,
-                                       std::span<const std::vector<Tensor>> inputs);
+SN_INTREE Result<double> verify_plan(const VerificationJob& job,
+                                     std::span<const std::vector<Tensor>> inputs);
 
-// Digest of all bits of an answer: the outputs of one run.
-SN_INTREE std::uint64_t answer_digest(std::span<const Tensor> outputs);
+// Digest of all bits of the outputs of one run.
+SN_INTREE std::uint64_t output_digest(std::span<const Tensor> outputs);
 
 }  // namespace softneuro

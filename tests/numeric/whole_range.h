@@ -1,5 +1,5 @@
 // Functions of one and two numbers over all numbers of a type, as layers and as post-ops: each
-// element by itself, as exact as profiler/measure/function_accuracy.h says.
+// element by itself, as exact as verify/function_accuracy.h says.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "core/routine/registry.h"
 #include "numeric/problem_set.h"
-#include "profiler/measure/element_check.h"
+#include "verify/element_check.h"
 
 namespace softneuro::test {
 

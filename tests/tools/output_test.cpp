@@ -17,9 +17,9 @@ const std::string kEvil = "a\x1b]0;title\a\nb\xff";
 }  // namespace
 
 TEST_CASE("output: texts become printable lines, numbers stay") {
-  CHECK(told(kEvil) == "a\\x1b]0;title\\x07\\x0ab\\xff");
-  CHECK(told("plain") == "plain");
-  CHECK(told(2.5) == 2.5);
+  CHECK(printable(kEvil) == "a\\x1b]0;title\\x07\\x0ab\\xff");
+  CHECK(printable("plain") == "plain");
+  CHECK(printable(2.5) == 2.5);
 }
 
 TEST_CASE("output: a table's cells are one printable line each") {

@@ -41,12 +41,17 @@ TEST_CASE("profile cache: what was put is found by the next one") {
     cache.open(place, "machine, avx2", 2, nullptr);
     for (int i = 0; i < 200; ++i) cache.put("key " + std::to_string(i), profile(i + 1));
     // To the last bit: paths of nearly equal cost must not change places the second time.
-    cache.put("odd", {.time_us = 100.0 / 3, .spread_us = 1e-7 / 3, .error = 2e-9 / 7});
-    cache.put("with\ttab and\nline", {.time_us = 3, .wrong = true, .pruned = true});
+    cache.put("odd", Profile{.time_us = 100.0 / 3, .spread_us = 1e-7 / 3, .error = 2e-9 / 7});
+    cache.put(row_key(RowKind::search_rounds, 7, "all"), Fact{.value = 3});
+    cache.put("with\ttab and\nline", Profile{.time_us = 3, .wrong = true, .pruned = true});
   }
   ProfileCache again;
   again.open(place, "machine, avx2", 2, nullptr);
-  CHECK(again.size() == 202);
+  CHECK(again.size() == 203);
+  const RowKey rounds = row_key(RowKind::search_rounds, 7, "all");
+  REQUIRE(again.find<Fact>(rounds) != nullptr);
+  CHECK(again.find<Fact>(rounds)->value == 3);
+  CHECK(again.find(rounds) == nullptr);
   REQUIRE(again.find("odd") != nullptr);
   CHECK(again.find("odd")->time_us == 100.0 / 3);
   CHECK(again.find("odd")->spread_us == 1e-7 / 3);
@@ -71,8 +76,8 @@ TEST_CASE("profile cache: rows of a disturbed machine are told apart, and can be
     ProfileCache cache;
     open(cache);
     cache.put("quiet", profile(1));
-    cache.put("busy", {.time_us = 2, .disturbed = true});
-    cache.put("busy, then quiet", {.time_us = 3, .disturbed = true});
+    cache.put("busy", Profile{.time_us = 2, .disturbed = true});
+    cache.put("busy, then quiet", Profile{.time_us = 3, .disturbed = true});
     cache.put("busy, then quiet", profile(4));
     CHECK(cache.disturbed_rows() == 1);
   }
@@ -106,7 +111,8 @@ TEST_CASE("profile cache: damaged, torn and foreign rows are skipped, the others
     write(path, whole.substr(0, cut));
     ProfileCache cache;
     cache.open(folder.path().string(), "m", 1, nullptr);
-    for (const auto& [key, row] : cache.rows()) CHECK(row == profile(std::stoi(key.substr(4)) + 1));
+    for (const auto& [key, row] : cache.rows())
+      CHECK(std::get<Profile>(row) == profile(std::stoi(key.text.substr(4)) + 1));
     cache.put("after the cut", profile(9));
     cache.flush();
     ProfileCache next;

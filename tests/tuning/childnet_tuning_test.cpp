@@ -258,7 +258,7 @@ TEST_CASE("childnets: unit profiling fills in what is inside, and measures the w
   }
   // The same once more: all is known, and the same path is chosen.
   Fixture again;
-  for (const auto& [key, profile] : f.cache.rows()) again.cache.put(key, profile);
+  for (const auto& [key, row] : f.cache.rows()) again.cache.put(key, row);
   LayerCandidates& same = again.layer("left");
   CHECK(again.profile(same, true).measured == 0);
   for (std::size_t c = 0; c < left.candidates.size(); ++c)
@@ -269,14 +269,15 @@ TEST_CASE("childnets: one that has lost inside is not measured as a whole, and n
   Fixture f;
   LayerCandidates& left = f.layer("left");
   for (Candidate& candidate : left.candidates)
-    if (!candidate.unresolved) f.cache.put(candidate.key, {.time_us = 1e-3});
+    if (!candidate.unresolved) f.cache.put(candidate.key, Profile{.time_us = 1e-3});
   f.profile(left);
   for (const Candidate* net : those_of(left, "cpu:float32:nhwc/wgnet")) {
     CHECK(net->unresolved);
     CHECK_FALSE(std::isfinite(net->unit_us));
     CHECK(f.cache.find(net->key) == nullptr);
   }
-  for (const auto& [key, profile] : f.cache.rows()) CHECK(key.find("/wgnet|") == std::string::npos);
+  for (const auto& [key, profile] : f.cache.rows())
+    CHECK(key.text.find("/wgnet|") == std::string::npos);
 }
 
 TEST_CASE("childnets: a layer inside shares its times with the same problem elsewhere") {
@@ -286,7 +287,7 @@ TEST_CASE("childnets: a layer inside shares its times with the same problem else
   REQUIRE_FALSE(nets.empty());
   std::vector<std::string> inside;
   for (Candidate& candidate : dense.candidates)
-    if (!candidate.unresolved) f.cache.put(candidate.key, {.time_us = 1e6});
+    if (!candidate.unresolved) f.cache.put(candidate.key, Profile{.time_us = 1e6});
   const Problem outer = dense.layer.problem;
   for (const Candidate* net : nets) {
     const auto expanded =
@@ -296,7 +297,7 @@ TEST_CASE("childnets: a layer inside shares its times with the same problem else
       for (const Candidate& inner :
            list_fixed_candidates(inside_of(f.core->registry()), layer.problem, {kFloat32, 8})) {
         if (inner.unresolved) continue;
-        f.cache.put(inner.key, {.time_us = 5});
+        f.cache.put(inner.key, Profile{.time_us = 5});
         inside.push_back(inner.key);
       }
     }

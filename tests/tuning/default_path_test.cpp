@@ -1,5 +1,5 @@
 // What a net that was not tuned runs on: which layouts and routines, and that the answer stays.
-#include "profiler/select/default_path.h"
+#include "selection/default_path.h"
 
 #include <catch2/catch.hpp>
 #include <limits>

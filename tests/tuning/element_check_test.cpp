@@ -1,5 +1,5 @@
 // Candidates of element-wise layers are judged element by element, in the tails of their range.
-#include "profiler/measure/element_check.h"
+#include "verify/element_check.h"
 
 #include <catch2/catch.hpp>
 

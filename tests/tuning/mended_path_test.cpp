@@ -9,7 +9,7 @@
 #include "net/net_access.h"
 #include "net/tuned_plan.h"
 #include "profiler/select/candidates.h"
-#include "profiler/select/default_path.h"
+#include "selection/default_path.h"
 #include "small_net.h"
 #include "support/temporary_folder.h"
 #include "support/tensor_difference.h"

@@ -72,8 +72,8 @@ bool knows_net_times(const TuneJob& job) {
   const NetProblems problems = problems_of(job.core, job.graph, job.shapes).value();
   const Routine& quick = *job.core->registry().find("cumsum", "cpu/quick");
   return std::ranges::all_of(problems.layers, [&](const LayerProblem& layer) {
-    return cache.find(fmt::format("net|{:x}|{}|{}", graph_key(*job.graph), layer.layer->id,
-                                  profile_key(job.core->registry(), layer.problem, quick, {}))) !=
+    return cache.find(row_key(RowKind::net_time, graph_key(*job.graph), layer.layer->id,
+                              profile_key(job.core->registry(), layer.problem, quick, {}))) !=
            nullptr;
   });
 }
@@ -99,11 +99,11 @@ void remember(const TuneJob& job, const Remembered& times) {
     REQUIRE(layer.candidates.size() == 2);
     for (const Candidate& candidate : layer.candidates) {
       const double us = is_slow(candidate) ? times.slow_us : times.quick_us;
-      cache.put(candidate.key, {.time_us = us});
+      cache.put(candidate.key, Profile{.time_us = us});
       if (is_slow(candidate) || times.quick_inside)
-        cache.put(fmt::format("net|{:x}|{}|{}", graph_key(*job.graph), layer.layer.layer->id,
-                              candidate.key),
-                  {.time_us = us});
+        cache.put(
+            row_key(RowKind::net_time, graph_key(*job.graph), layer.layer.layer->id, candidate.key),
+            Profile{.time_us = us});
     }
   }
 }
@@ -321,19 +321,20 @@ TEST_CASE("tune: what was measured on a disturbed machine is measured again on a
     ProfileCache cache;
     open(cache);
     const auto rows = cache.rows();
-    for (auto [key, profile] : rows) {
-      profile.disturbed = true;
-      cache.put(key, profile);
+    for (auto [key, row] : rows) {
+      std::visit([](auto& known) { known.disturbed = true; }, row);
+      cache.put(key, row);
     }
   }
   CHECK(tune(job)->report.measured > 0);  // with one thread no machine is disturbed
   CHECK(tune(job)->report.measured == 0);
   ProfileCache cache;
   open(cache);
-  for (const auto& [key, profile] : cache.rows())
-    if (key.starts_with("net|") || key.starts_with("rounds|") || key.starts_with("end_to_end|")) {
-      INFO(key);
-      CHECK_FALSE(profile.disturbed);
+  for (const auto& [key, row] : cache.rows())
+    if (key.kind == RowKind::net_time || key.kind == RowKind::search_rounds ||
+        key.kind == RowKind::path_time) {
+      INFO(key.text);
+      CHECK_FALSE(is_disturbed(row));
     }
 }
 
@@ -345,7 +346,8 @@ TEST_CASE("tune: a path that won by luck loses when it is measured again", "[slo
   const std::shared_ptr<Runtime> core = make_runtime(net_options).value();
   auto& registry = const_cast<Registry&>(core->registry());
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
-  // It has the higher rank: without another look it would win the race as the default choice.
+  // It has the higher rank: without another look it would win the final benchmark as the default
+  // choice.
   auto lucky = std::make_unique<TimedCumsum>("cpu/lucky", naive, 102);
   TimedCumsum& luck = *lucky;
   luck.take_from_now_on(100);

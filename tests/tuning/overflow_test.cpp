@@ -14,7 +14,7 @@
 #include "passes/pass.h"
 #include "small_net.h"
 #include "support/temporary_folder.h"
-#include "verify/made_inputs.h"
+#include "verify/synthetic_inputs.h"
 
 using namespace softneuro;
 using namespace softneuro::test;
@@ -69,8 +69,8 @@ std::shared_ptr<const Graph> logarithm() {
   return net.gated(net.b.unary("log", "log", net.x));
 }
 
-MadeInputs made_for(const std::shared_ptr<const Graph>& graph) {
-  return make_inputs(one_thread(), graph, std::vector<Shape>{Shape{1, 3, 8, 8}}).value();
+SyntheticInputs made_for(const std::shared_ptr<const Graph>& graph) {
+  return make_synthetic_inputs(one_thread(), graph, std::vector<Shape>{Shape{1, 3, 8, 8}}).value();
 }
 
 TuneReport tuned(const std::shared_ptr<const Graph>& graph) {
@@ -95,7 +95,7 @@ bool is_finite(const Tensor& tensor) {
 
 TEST_CASE("overflow: synthetic inputs are made smaller until the model holds what it computes") {
   const auto graph = squares();
-  const MadeInputs made = made_for(graph);
+  const SyntheticInputs made = made_for(graph);
   CHECK_FALSE(made.overflows);
   REQUIRE(made.sets.size() == 3);
   CHECK((made.usable & 0b111u) != 0b111u);  // not all of them as they are
@@ -106,8 +106,9 @@ TEST_CASE("overflow: synthetic inputs are made smaller until the model holds wha
     REQUIRE(session.run(set, outputs).ok());
     CHECK(is_finite(outputs[0]));
   }
-  const MadeInputs again =
-      make_inputs(one_thread(), graph, std::vector<Shape>{Shape{1, 3, 8, 8}}, made.usable).value();
+  const SyntheticInputs again =
+      make_synthetic_inputs(one_thread(), graph, std::vector<Shape>{Shape{1, 3, 8, 8}}, made.usable)
+          .value();
   REQUIRE(again.sets.size() == made.sets.size());
   for (std::size_t s = 0; s < made.sets.size(); ++s)
     CHECK(std::memcmp(again.sets[s][0].data(), made.sets[s][0].data(), made.sets[s][0].bytes()) ==
@@ -127,7 +128,7 @@ TEST_CASE("overflow: a model that overflows on all synthetic inputs is tuned all
 
 TEST_CASE("overflow: NaN that the model means is verified") {
   const auto graph = logarithm();
-  const MadeInputs made = made_for(graph);
+  const SyntheticInputs made = made_for(graph);
   CHECK_FALSE(made.overflows);
   CHECK(made.usable == 0b111u);
   CHECK(tuned(graph).verification_inputs == 3);

@@ -48,7 +48,7 @@ class TimedCumsum final : public ChangedCumsum {
   TimedCumsum(const char* descriptor, const Routine& naive, std::int64_t us, int version = 1)
       : ChangedCumsum(descriptor, naive), us_(us), rank_(static_cast<int>(us)), version_(version) {}
   RoutineFacts facts() const override { return {.default_rank = rank_, .version = version_}; }
-  // Above naive's, which would win the race of finalists; the slow one's is the best.
+  // Above naive's, which would win the final benchmark; the slow one's is the best.
   void take_from_now_on(std::int64_t us) { us_ = us; }
 
  private:

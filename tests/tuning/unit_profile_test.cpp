@@ -112,7 +112,7 @@ TEST_CASE("unit profile: what the cache does not know is put on the scale of wha
   std::vector<Candidate> candidates = timed.candidates();
   ProfileCache cache;
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
-    cache.put(candidates[i].key, {.time_us = static_cast<double>(TimedProblem::kUs[i])});
+    cache.put(candidates[i].key, Profile{.time_us = static_cast<double>(TimedProblem::kUs[i])});
   const TuneBudget budget;
   PoolBarrier barrier(timed.core->pool());
   UnitProfiler profiler(*timed.core, cache, budget, barrier, false);

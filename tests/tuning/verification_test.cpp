@@ -14,7 +14,7 @@
 #include "support/planted_unary.h"
 #include "support/temporary_folder.h"
 #include "timed_cumsum.h"
-#include "verify/made_inputs.h"
+#include "verify/synthetic_inputs.h"
 
 using namespace softneuro;
 using namespace softneuro::test;
@@ -153,7 +153,7 @@ VerificationJob verification_of(const std::shared_ptr<Runtime>& core,
                                 const std::shared_ptr<const Graph>& tuned, const RoutinePath& path,
                                 const Shape& shape) {
   VerificationJob job;
-  job.core = core;
+  job.runtime = core;
   job.is_same_graph = model == tuned;
   job.model = std::move(model);
   job.shapes = {shape};
@@ -202,7 +202,7 @@ TEST_CASE("verification: numbers too small for float16 are rounded away, which i
   const VerificationJob job = verification_of(core, graph, graph, path, Shape{1, 64});
   REQUIRE(job.tuned->describe().find("cpu:float16") != std::string::npos);
   const std::vector<std::vector<Tensor>> ones = {{filled({1, 64}, 1)}};
-  const Result<double> answer = verify_answer(job, ones);
+  const Result<double> answer = verify_plan(job, ones);
   INFO(answer.status().message());
   CHECK(answer.ok());
 }
@@ -219,12 +219,12 @@ TEST_CASE("verification: a routine that is one per cent off is named with its la
   const VerificationJob job = verification_of(core, graph, graph, path, Shape{1, 64});
   // Ones add up to more than what the routine was tried on, but in the second layer only.
   const std::vector<std::vector<Tensor>> ones = {{filled({1, 64}, 1)}};
-  const Result<double> answer = verify_answer(job, ones);
+  const Result<double> answer = verify_plan(job, ones);
   REQUIRE_FALSE(answer.ok());
   CHECK(answer.status().code() == StatusCode::internal);
   CHECK(answer.status().message().find("layer 'second' (cpu/sloppy)") != std::string::npos);
   const std::vector<std::vector<Tensor>> zeros = {{filled({1, 64}, 0)}};
-  CHECK(verify_answer(job, zeros).ok());
+  CHECK(verify_plan(job, zeros).ok());
 }
 
 TEST_CASE(
@@ -297,11 +297,11 @@ TEST_CASE("verification: a pass that drops a clamp is named with the layer that 
   const auto model = clipped_conv(true), tuned = clipped_conv(false);
   const std::vector<std::vector<Tensor>> inputs = {{random_image(3, {1, 3, 8, 8})}};
   const Result<double> wrong =
-      verify_answer(verification_of(core, model, tuned, {}, Shape{1, 3, 8, 8}), inputs);
+      verify_plan(verification_of(core, model, tuned, {}, Shape{1, 3, 8, 8}), inputs);
   REQUIRE_FALSE(wrong.ok());
   CHECK(wrong.status().message().find("layer 'clipped'") != std::string::npos);
   const Result<double> right =
-      verify_answer(verification_of(core, model, model, {}, Shape{1, 3, 8, 8}), inputs);
+      verify_plan(verification_of(core, model, model, {}, Shape{1, 3, 8, 8}), inputs);
   REQUIRE(right.ok());
   CHECK(*right == 0);
 }
@@ -319,11 +319,11 @@ TEST_CASE("verification: a tensor that the model has not is judged on each input
   VerificationJob job = verification_of(one_thread(), finished(std::move(b.graph)),
                                         finished(std::move(moved.graph)), {}, Shape{4, 6});
   const std::vector<std::vector<Tensor>> inputs = {{filled({4, 6}, 2)}, {filled({4, 6}, 3)}};
-  const Result<double> verified = verify_answer(job, inputs);
+  const Result<double> verified = verify_plan(job, inputs);
   CHECK(verified.status().message() == "");
   int sets = 0;
   job.on_set = [&] { return ++sets < 1; };
-  CHECK(verify_answer(job, inputs).ok());
+  CHECK(verify_plan(job, inputs).ok());
   CHECK(sets == 1);
 }
 
@@ -352,7 +352,7 @@ TEST_CASE("verification: a routine that is off on what the model has not is name
   const VerificationJob job =
       verification_of(core, finished(std::move(b.graph)), tuned, path, Shape{4, 6});
   const std::vector<std::vector<Tensor>> inputs = {{filled({4, 6}, 4)}};
-  CHECK_THAT(verify_answer(job, inputs).status().message(), Catch::Contains("'z'"));
+  CHECK_THAT(verify_plan(job, inputs).status().message(), Catch::Contains("'z'"));
 }
 
 TEST_CASE("verification: the report of a float32 tuning states the difference from the model",
@@ -504,10 +504,10 @@ TEST_CASE("verification: sets of inputs that are known to run are made again wit
   b.graph.outputs = {b.unary("relu", "y", x)};
   const auto graph = finished(std::move(b.graph));
   const std::vector<Shape> shapes = {Shape{1, 3, 4, 4}};
-  const MadeInputs tried = make_inputs(one_thread(), graph, shapes).value();
+  const SyntheticInputs tried = make_synthetic_inputs(one_thread(), graph, shapes).value();
   REQUIRE(tried.sets.size() == 3);
   CHECK(tried.usable == 0b111);
-  const MadeInputs known = make_inputs(one_thread(), graph, shapes, 0b101u).value();
+  const SyntheticInputs known = make_synthetic_inputs(one_thread(), graph, shapes, 0b101u).value();
   REQUIRE(known.sets.size() == 2);
   CHECK(known.usable == 0b101);
   const auto are_equal = [](const Tensor& one, const Tensor& other) {
@@ -519,8 +519,8 @@ TEST_CASE("verification: sets of inputs that are known to run are made again wit
   // Nothing can be made that this net runs on: sets that are said to run are not tried.
   const auto never = finished(graph_without_synthetic_inputs());
   const std::vector<Shape> pairs = {Shape{2}, Shape{2}};
-  CHECK(make_inputs(one_thread(), never, pairs)->sets.empty());
-  CHECK(make_inputs(one_thread(), never, pairs, 0b010u)->sets.size() == 1);
+  CHECK(make_synthetic_inputs(one_thread(), never, pairs)->sets.empty());
+  CHECK(make_synthetic_inputs(one_thread(), never, pairs, 0b010u)->sets.size() == 1);
 }
 
 TEST_CASE("verification: a net that runs on no synthetic inputs keeps default choices and says so",
@@ -545,12 +545,11 @@ TEST_CASE("verification: means of levels halfway between two may be rounded to e
   RoutinePath path;
   path.layers[model->layers()[0].id] = {
       "cpu:float32:nhwc/direct", {}, FormatTuple::parse("float32:nhwc -> float32:nhwc").value(), 0};
-  CHECK(
-      verify_answer(verification_of(core, model, model, path, shape), inputs).status().message() ==
-      "");
+  CHECK(verify_plan(verification_of(core, model, model, path, shape), inputs).status().message() ==
+        "");
   // Three quarters of a level more: a quarter of the means are rounded to another level, rightly.
-  const Result<double> moved = verify_answer(
-      verification_of(core, model, rounded_means(0.75f * kLevel), path, shape), inputs);
+  const Result<double> moved =
+      verify_plan(verification_of(core, model, rounded_means(0.75f * kLevel), path, shape), inputs);
   REQUIRE_FALSE(moved.ok());
   CHECK_THAT(moved.status().message(), Catch::Contains("layer 'means'"));
 }
@@ -572,7 +571,7 @@ TEST_CASE("verification: a sum that cancels may be as far off as rounding its te
   path.layers[graph->layers()[2].id] = {
       "cpu/direct", {}, FormatTuple::parse("float32 -> float32").value(), 0};
   const std::vector<std::vector<Tensor>> inputs = {{random_image(3, {1, 1000})}};
-  CHECK(verify_answer(verification_of(core, graph, graph, path, Shape{1, 1000}), inputs)
+  CHECK(verify_plan(verification_of(core, graph, graph, path, Shape{1, 1000}), inputs)
             .status()
             .message() == "");
 }
@@ -593,10 +592,10 @@ TEST_CASE("verification: an element that is wrong in the tail is named with its 
       fault.name, {}, FormatTuple::parse("float32 -> float32").value(), 0};
   const VerificationJob job = verification_of(core, graph, graph, path, shape);
   const std::vector<std::vector<Tensor>> middle = {{random_image(3, shape)}};
-  CHECK(verify_answer(job, middle).status().message() == "");
+  CHECK(verify_plan(job, middle).status().message() == "");
   std::vector<std::vector<Tensor>> tail = {{random_image(3, shape)}};
   tail[0][0].mutable_values<float>()[5] = -20;
-  const Result<double> wrong = verify_answer(job, tail);
+  const Result<double> wrong = verify_plan(job, tail);
   REQUIRE_FALSE(wrong.ok());
   CHECK_THAT(wrong.status().message(), Catch::Contains("layer 'positive' (cpu/softplus_ends)"));
 }

@@ -140,7 +140,7 @@ class MemoryPlanner {
     const std::vector<TensorId> source = view_sources();
     for (std::uint32_t o = 0; o < plan_.graph->outputs.size(); ++o) {
       const TensorId id = plan_.graph->outputs[o];
-      if (plan_.tensors[id].storage == Storage::dynamic) {
+      if (plan_.tensors[id].storage == Storage::data_dependent) {
         plan_.tensors[id].io_index = o;
         plan_.copies.push_back({id, o});
         continue;
@@ -193,7 +193,7 @@ class MemoryPlanner {
   void share_in_place() {
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
       const Step& step = plan_.steps[s];
-      if (step.kernel == nullptr || step.dynamic || step.outputs[0] == kNoTensor) continue;
+      if (step.kernel == nullptr || step.data_dependent || step.outputs[0] == kNoTensor) continue;
       const int k = step.kernel->in_place_input();
       if (k < 0 || static_cast<std::size_t>(k) >= step.inputs.size()) continue;
       const TensorId in = step.inputs[static_cast<std::size_t>(k)];
@@ -292,7 +292,7 @@ class MemoryPlanner {
     for (const TensorId id : plan_.graph->outputs) {
       plan_.output_offsets.push_back(arena_bytes);
       const PlannedTensor& planned = plan_.tensors[id];
-      if (planned.storage != Storage::dynamic) arena_bytes += aligned(planned.bytes);
+      if (planned.storage != Storage::data_dependent) arena_bytes += aligned(planned.bytes);
     }
   }
 

@@ -5,14 +5,15 @@
 
 namespace softneuro {
 
-Result<NetProblems> problems_of(std::shared_ptr<Runtime> core, std::shared_ptr<const Graph> graph,
+Result<NetProblems> problems_of(std::shared_ptr<Runtime> runtime,
+                                std::shared_ptr<const Graph> graph,
                                 std::span<const Shape> input_shapes,
                                 const std::atomic<bool>* cancel) {
   SN_ASSIGN_OR_RETURN(const std::unique_ptr<PlanImpl> outline,
-                      outline_plan(std::move(core), graph, input_shapes, cancel));
+                      outline_plan(std::move(runtime), graph, input_shapes, cancel));
   NetProblems problems;
   for (const Step& step : outline->steps) {
-    if (step.dynamic) continue;
+    if (step.data_dependent) continue;
     LayerProblem layer;
     layer.layer = step.layer;
     SN_ASSIGN_OR_RETURN(layer.problem, problem_of(*outline, *step.layer));

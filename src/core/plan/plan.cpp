@@ -29,7 +29,7 @@ std::size_t Plan::arena_bytes() const noexcept {
 MemoryReport Plan::memory_report() const {
   MemoryReport report;
   report.weights = impl_->weight_bytes;
-  report.packed_weights = impl_->core->packed_weights().bytes();
+  report.packed_weights = impl_->runtime->packed_weights().bytes();
   report.arena = impl_->devices[0].arena_bytes;
   report.arena_minimum = impl_->devices[0].arena_minimum;
   for (const PlannedDevice& planned : impl_->devices)
@@ -46,7 +46,8 @@ std::string Plan::describe() const {
     for (const TensorId id : step.outputs) {
       if (id == kNoTensor) continue;
       const PlannedTensor& planned = impl_->tensors[id];
-      text += ' ' + planned.format.str() + '[' + (step.dynamic ? "?" : planned.shape.str()) + ']';
+      text += ' ' + planned.format.str() + '[' + (step.data_dependent ? "?" : planned.shape.str()) +
+              ']';
     }
     text += '\n';
   }

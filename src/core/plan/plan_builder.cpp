@@ -1,5 +1,5 @@
 // Graph + concrete input shapes → steps with kernels. What can be known before running is computed
-// here (shape arithmetic); what depends on data becomes a dynamic step.
+// here (shape arithmetic); what depends on data becomes a data-dependent step.
 #include <cstdint>
 #include <numeric>
 
@@ -92,7 +92,8 @@ Alive most_alive(const PlanImpl& plan) {
     for (const TensorId id : step.outputs) {
       if (id == kNoTensor) continue;
       if (step.view) root[id] = root[step.inputs[0]];
-      made[id] = !step.view && !step.dynamic && plan.tensors[id].device == 0 && !is_output[id];
+      made[id] =
+          !step.view && !step.data_dependent && plan.tensors[id].device == 0 && !is_output[id];
     }
   }
   Alive most;
@@ -118,14 +119,14 @@ Status ask_for_memory(const PlanImpl& plan) {
   constexpr std::size_t kWorthAsking = std::size_t{64} << 20;  // bytes
   const auto is_there = [&](std::size_t bytes) {
     if (bytes < kWorthAsking) return true;
-    Allocator& allocator = plan.core->allocator();
+    Allocator& allocator = plan.runtime->allocator();
     void* const given = allocator.allocate(bytes, kTensorAlignment);
     if (given != nullptr) allocator.deallocate(given, bytes);
     return given != nullptr;
   };
   const PlannedTensor* largest = nullptr;
   for (const Step& step : plan.steps) {
-    if (step.view || step.dynamic) continue;
+    if (step.view || step.data_dependent) continue;
     for (const TensorId id : step.outputs)
       if (id != kNoTensor && plan.tensors[id].device == 0 &&
           (largest == nullptr || plan.tensors[id].bytes > largest->bytes))
@@ -154,7 +155,7 @@ Status set_outputs(PlanImpl& plan) {
     if (planned.storage == Storage::none)
       return invalid_model("output '{}' is computed by no layer", def.name);
     TensorInfo info{def.name, planned.type, def.shape};
-    if (planned.storage != Storage::dynamic) info.shape = planned.shape;
+    if (planned.storage != Storage::data_dependent) info.shape = planned.shape;
     plan.outputs.push_back(std::move(info));
   }
   return {};
@@ -177,13 +178,13 @@ void set_waits(PlanImpl& plan) {
 
 class PlanBuilder {
  public:
-  PlanBuilder(std::shared_ptr<Runtime> core, std::shared_ptr<const Graph> graph, Choices choices,
+  PlanBuilder(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Graph> graph, Choices choices,
               const std::atomic<bool>* cancel, Implementations made = {})
       : plan_(std::make_unique<PlanImpl>()),
         graph_(*graph),
         cancel_(cancel),
         made_(std::move(made)) {
-    plan_->core = std::move(core);
+    plan_->runtime = std::move(runtime);
     plan_->graph = std::move(graph);
     plan_->choices = std::move(choices);
     plan_->tensors.resize(graph_.tensor_count());
@@ -265,11 +266,11 @@ class PlanBuilder {
   // Its value is in PlannedTensor::constant.
   bool is_known(TensorId id) const { return plan_->tensors[id].storage == Storage::constant; }
 
-  bool is_dynamic(const Layer& layer) const {
+  bool is_data_dependent(const Layer& layer) const {
     for (std::size_t i = 0; i < layer.inputs.size(); ++i)
       if (layer.inputs[i] != kNoTensor && layer.type->needs_value(i) && !is_known(layer.inputs[i]))
         return true;
-    return layer.type->data_dependent_output || has_dynamic_input(layer);
+    return layer.type->data_dependent_output || has_data_dependent_input(layer);
   }
 
   bool all_known(const Layer& layer) const {
@@ -282,19 +283,19 @@ class PlanBuilder {
     if (!layer.subgraphs.empty())
       return unsupported("layer '{}': control flow ({}) cannot be run", layer.name,
                          layer.type->name);
-    const bool shapes_suffice = layer.type->reads_shape_only && !has_dynamic_input(layer);
+    const bool shapes_suffice = layer.type->reads_shape_only && !has_data_dependent_input(layer);
     if (shapes_suffice || all_known(layer)) {
       SN_ASSIGN_OR_RETURN(const bool folded, fold(layer));
       if (folded) return {};
     }
-    if (!is_dynamic(layer)) return add_step(layer);
-    add_dynamic_step(layer);
+    if (!is_data_dependent(layer)) return add_step(layer);
+    add_data_dependent_step(layer);
     return {};
   }
 
-  bool has_dynamic_input(const Layer& layer) const {
+  bool has_data_dependent_input(const Layer& layer) const {
     for (const TensorId id : layer.inputs)
-      if (id != kNoTensor && plan_->tensors[id].storage == Storage::dynamic) return true;
+      if (id != kNoTensor && plan_->tensors[id].storage == Storage::data_dependent) return true;
     return false;
   }
 
@@ -318,7 +319,7 @@ class PlanBuilder {
         inputs.push_back(std::move(shape_only));
       }
     }
-    auto outputs = evaluate(plan_->core->registry(), layer, inputs, plan_->core->allocator(),
+    auto outputs = evaluate(plan_->runtime->registry(), layer, inputs, plan_->runtime->allocator(),
                             {kFoldLimit, kMaxFoldedSteps});
     if (!outputs.ok()) {
       if (outputs.status().code() == StatusCode::out_of_memory) return false;
@@ -329,16 +330,16 @@ class PlanBuilder {
     return true;
   }
 
-  void add_dynamic_step(const Layer& layer) {
+  void add_data_dependent_step(const Layer& layer) {
     Step step;
     step.layer = &layer;
     step.routine_name = "chosen at run time";
     step.inputs = layer.inputs;
     step.outputs = layer.outputs;
-    step.dynamic = true;
+    step.data_dependent = true;
     for (const TensorId id : layer.outputs) {
       if (id == kNoTensor) continue;
-      plan_->tensors[id].storage = Storage::dynamic;
+      plan_->tensors[id].storage = Storage::data_dependent;
       plan_->tensors[id].type = graph_.tensor(id).type;
       plan_->tensors[id].format = {graph_.tensor(id).type, Layout::plain};
     }
@@ -381,7 +382,7 @@ class PlanBuilder {
     std::vector<PlannedDevice>& devices = plan_->devices;
     for (std::uint32_t d = 0; d < devices.size(); ++d)
       if (devices[d].id == id) return d;
-    Device* const device = plan_->core->registry().device(id);
+    Device* const device = plan_->runtime->registry().device(id);
     if (device == nullptr)
       return make_error(StatusCode::not_found,
                         "layer '{}': there is no device '{}' here (softneuro doctor shows why)",
@@ -395,12 +396,12 @@ class PlanBuilder {
   // caller's, which might take memory back in order only: what it has to hold must not depend on
   // who comes first.
   Status prepare_kernels() {
-    if (!plan_->core->uses_default_resources()) {
+    if (!plan_->runtime->uses_default_resources()) {
       for (Unprepared& unprepared : unprepared_) SN_RETURN_IF_ERROR(prepare_step(unprepared));
       return {};
     }
     std::vector<Status> outcomes(unprepared_.size());
-    parallel_for(plan_->core->pool(), static_cast<std::int64_t>(unprepared_.size()),
+    parallel_for(plan_->runtime->pool(), static_cast<std::int64_t>(unprepared_.size()),
                  [&](std::int64_t i) {
                    const auto at = static_cast<std::size_t>(i);
                    outcomes[at] = guarded([&] { return prepare_step(unprepared_[at]); });
@@ -437,7 +438,7 @@ Result<Problem> problem_of(const PlanImpl& plan, const Layer& layer) {
     TensorSpec spec;
     if (id != kNoTensor) {
       const PlannedTensor& planned = plan.tensors[id];
-      if (planned.storage == Storage::dynamic)
+      if (planned.storage == Storage::data_dependent)
         return unsupported("layer '{}': the shape of '{}' depends on data", layer.name,
                            plan.graph->tensor(id).name);
       spec.type = planned.type;
@@ -465,14 +466,14 @@ namespace {
 
 // As the choice says. Null where it names no routine, or an adapt does not apply: choices of layers
 // were checked before, but adapts are not part of the model, and a file may say anything of them.
-Result<ImplementationPtr> implement_chosen(const Runtime& core, const Layer& layer,
+Result<ImplementationPtr> implement_chosen(const Runtime& runtime, const Layer& layer,
                                            const ProblemPtr& problem, const Choice* choice) {
   if (choice == nullptr || choice->routine.empty()) return ImplementationPtr();
-  const Routine* routine = core.registry().find(layer.type->name, choice->routine);
+  const Routine* routine = runtime.registry().find(layer.type->name, choice->routine);
   if (routine == nullptr)
     return make_error(StatusCode::not_found, "layer '{}': there is no routine {} of {}", layer.name,
                       choice->routine, layer.type->name);
-  auto made = core.routine_context().implement(*routine, problem);
+  auto made = runtime.routine_context().implement(*routine, problem);
   if (made.ok()) return made;
   if (layer.type->is_adapt()) return ImplementationPtr();
   return Status(made.status())
@@ -483,26 +484,26 @@ Result<ImplementationPtr> implement_chosen(const Runtime& core, const Layer& lay
 
 Result<PreparedKernel> prepare_kernel(const PlanImpl& plan, const Layer& layer, Problem problem,
                                       const Choice* choice, ImplementationPtr made) {
-  Runtime& core = *plan.core;
+  Runtime& runtime = *plan.runtime;
   const auto shared = std::make_shared<const Problem>(std::move(problem));
   ImplementationPtr implementation = std::move(made);
   if (implementation == nullptr) {
-    SN_ASSIGN_OR_RETURN(implementation, implement_chosen(core, layer, shared, choice));
+    SN_ASSIGN_OR_RETURN(implementation, implement_chosen(runtime, layer, shared, choice));
   }
   PreparedKernel prepared;
   if (implementation != nullptr) {
     prepared.params = choice->params;
   } else {
     SN_ASSIGN_OR_RETURN(implementation,
-                        core.routine_context().default_choice(shared, core.schemas()));
+                        runtime.routine_context().default_choice(shared, runtime.schemas()));
     prepared.params = implementation->default_params();
   }
   prepared.routine = &implementation->routine();
   const auto context = [&] {
     return fmt::format("layer '{}', routine {}", layer.name, prepared.routine->descriptor().str());
   };
-  auto packed = core.packed_weights().get(layer, *implementation, prepared.params,
-                                          has_own_constants(plan, layer));
+  auto packed = runtime.packed_weights().get(layer, *implementation, prepared.params,
+                                             has_own_constants(plan, layer));
   if (!packed.ok()) return Status(packed.status()).with_context(context());
   auto kernel = implementation->create(prepared.params, *packed);
   if (!kernel.ok()) return Status(kernel.status()).with_context(context());
@@ -511,24 +512,24 @@ Result<PreparedKernel> prepare_kernel(const PlanImpl& plan, const Layer& layer, 
   return prepared;
 }
 
-Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
+Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> runtime,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes, Choices choices,
                                                const std::atomic<bool>* cancel,
                                                Implementations made) {
   return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
-    return PlanBuilder(std::move(core), std::move(graph), std::move(choices), cancel,
+    return PlanBuilder(std::move(runtime), std::move(graph), std::move(choices), cancel,
                        std::move(made))
         .build(input_shapes);
   });
 }
 
-Result<std::unique_ptr<PlanImpl>> outline_plan(std::shared_ptr<Runtime> core,
+Result<std::unique_ptr<PlanImpl>> outline_plan(std::shared_ptr<Runtime> runtime,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes,
                                                const std::atomic<bool>* cancel) {
   return guarded([&]() -> Result<std::unique_ptr<PlanImpl>> {
-    return PlanBuilder(std::move(core), std::move(graph), {}, cancel).outline(input_shapes);
+    return PlanBuilder(std::move(runtime), std::move(graph), {}, cancel).outline(input_shapes);
   });
 }
 

@@ -14,12 +14,12 @@ namespace softneuro {
 
 // Where a tensor's bytes are while a session runs.
 enum class Storage : std::uint8_t {
-  none,      // unused
-  input,     // the caller's input tensor
-  output,    // the caller's output tensor, or the session's memory for it
-  constant,  // PlannedTensor::constant
-  arena,     // the session's arena of PlannedTensor::device, at PlannedTensor::offset
-  dynamic,   // shape known at run time only: a buffer of the session that grows
+  none,            // unused
+  input,           // the caller's input tensor
+  output,          // the caller's output tensor, or the session's memory for it
+  constant,        // PlannedTensor::constant
+  arena,           // the session's arena of PlannedTensor::device, at PlannedTensor::offset
+  data_dependent,  // shape known at run time only: a buffer of the session that grows
 };
 
 // What of a session's memory lies on one device.
@@ -35,7 +35,7 @@ struct PlannedTensor {
   Storage storage = Storage::none;
   DataType type = DataType::undefined;  // the model's: what shape inference sees
   Format format;  // how the bytes lie; the model's type, plain, unless a choice says else
-  Shape shape;    // not for dynamic ones
+  Shape shape;    // not of data-dependent ones
   // The tensor whose memory this one has; itself unless view or in place.
   std::uint32_t alias_of = 0;
   std::uint32_t io_index = 0;  // index of the input or output for those storages
@@ -53,7 +53,7 @@ struct PreparedKernel {
   std::span<const std::byte> packed;
 };
 
-// Views have no kernel; those of dynamic steps are chosen and made at run time.
+// Views have no kernel; those of data-dependent steps are chosen and made at run time.
 struct Step : PreparedKernel {
   const Layer* layer = nullptr;  // of the plan's own graph
   std::string routine_name;
@@ -62,9 +62,9 @@ struct Step : PreparedKernel {
   std::uint32_t device = 0;          // index of the plan's device that its routine works on
   std::size_t workspace_offset = 0;  // in that device's arena
   std::size_t host_workspace_offset = 0;
-  bool needs_sync = false;  // reads what a device may still be writing
-  bool dynamic = false;
-  bool view = false;  // output 0 is input 0's bytes: no kernel
+  bool needs_sync = false;      // reads what a device may still be writing
+  bool data_dependent = false;  // shapes are known at run time only
+  bool view = false;            // output 0 is input 0's bytes: no kernel
 };
 
 // An output whose bytes are made elsewhere: copied after the last step.
@@ -85,7 +85,7 @@ inline const PlanImpl& impl_of(const Plan& plan) noexcept {
 }
 
 struct Plan::Impl {
-  std::shared_ptr<Runtime> core;
+  std::shared_ptr<Runtime> runtime;
   std::shared_ptr<const Graph> graph;
   std::vector<PlannedTensor> tensors;
   std::vector<Step> steps;
@@ -97,6 +97,11 @@ struct Plan::Impl {
   std::vector<PlannedDevice> devices = {PlannedDevice()};
   std::size_t weight_bytes = 0;
   Choices choices;  // by layer of `graph`; layers without one take default choices
+
+  // Whether the shape of output `o` is known before a run.
+  bool has_fixed_shape(std::size_t o) const {
+    return tensors[graph->outputs[o]].storage != Storage::data_dependent;
+  }
 };
 
 // "'x', 'y'" for messages; "none".
@@ -108,14 +113,14 @@ using Implementations = std::unordered_map<LayerId, ImplementationPtr>;
 // Plans `graph` (verified, topologically sorted) for the given shapes of its inputs, in order.
 // `cancel` may be null; once it is true: the status cancelled. `made`: implementations that are
 // there already, since somebody has checked the choices; each is dropped once its kernel is made.
-Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> core,
+Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> runtime,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes,
                                                Choices choices = {},
                                                const std::atomic<bool>* cancel = nullptr,
                                                Implementations made = {});
 // The same without kernels and memory: tensors and steps, for code that looks at problems only.
-Result<std::unique_ptr<PlanImpl>> outline_plan(std::shared_ptr<Runtime> core,
+Result<std::unique_ptr<PlanImpl>> outline_plan(std::shared_ptr<Runtime> runtime,
                                                std::shared_ptr<const Graph> graph,
                                                std::span<const Shape> input_shapes,
                                                const std::atomic<bool>* cancel = nullptr);

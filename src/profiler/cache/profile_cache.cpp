@@ -21,7 +21,7 @@
 namespace softneuro {
 namespace {
 
-constexpr std::string_view kVersion = "6";
+constexpr std::string_view kVersion = "7";
 constexpr std::size_t kRowsPerFlush = 64;
 constexpr off_t kMaxFileBytes = off_t{256} << 20;
 
@@ -109,9 +109,30 @@ std::string_view take_field(std::string_view& row) {
   return text;
 }
 
-bool parse_number(std::string_view text, double& value) {
+template <class T>
+bool parse_number(std::string_view text, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value >= 0 && value < 1e15;
+  return error == std::errc() && end == text.data() + text.size() && value >= 0 &&
+         value < static_cast<T>(1e15);
+}
+
+// What comes behind the key.
+std::optional<Row> parse_row(RowKind kind, std::string_view text) {
+  const auto has = [&](char flag) { return text.find(flag) != std::string_view::npos; };
+  if (kind >= RowKind::search_rounds) {
+    Fact fact;
+    if (!parse_number(take_field(text), fact.value)) return std::nullopt;
+    fact.disturbed = has('d');
+    return fact;
+  }
+  Profile profile;
+  for (double* number : {&profile.time_us, &profile.spread_us, &profile.error, &profile.workspace,
+                         &profile.packed, &profile.samples})
+    if (!parse_number(take_field(text), *number)) return std::nullopt;
+  profile.wrong = has('w');
+  profile.pruned = has('h');
+  profile.disturbed = has('d');
+  return profile;
 }
 
 std::string hex(std::uint64_t value) {
@@ -208,60 +229,59 @@ void ProfileCache::read(std::string_view text) {
         end != std::string_view::npos && sum == hex(checksum(row.data(), row.size()));
     const std::string_view version = take_field(row);
     const std::string_view machine = take_field(row);
+    const auto* const kind = std::ranges::find(kRowKindNames, take_field(row));
     const std::string_view key = take_field(row);
-    Profile profile;
-    const bool numbers = parse_number(take_field(row), profile.time_us) &&
-                         parse_number(take_field(row), profile.spread_us) &&
-                         parse_number(take_field(row), profile.error) &&
-                         parse_number(take_field(row), profile.workspace) &&
-                         parse_number(take_field(row), profile.packed) &&
-                         parse_number(take_field(row), profile.samples);
-    const std::string_view flags = take_field(row);
-    if (!intact || !numbers || version != kVersion || machine != machine_ || key.empty()) {
+    const bool is_known = intact && version == kVersion && machine == machine_ &&
+                          kind != std::end(kRowKindNames) && !key.empty();
+    const auto number = static_cast<RowKind>(kind - std::begin(kRowKindNames));
+    const auto parsed = is_known ? parse_row(number, row) : std::nullopt;
+    if (!parsed) {
       ++skipped_;
       continue;
     }
-    profile.wrong = flags.find('w') != std::string_view::npos;
-    profile.pruned = flags.find('h') != std::string_view::npos;
-    profile.disturbed = flags.find('d') != std::string_view::npos;
-    rows_[std::string(key)] = profile;
+    rows_.insert_or_assign(RowKey(std::string(key), number), *parsed);
     ++read_rows_;
   }
 }
 
-std::string ProfileCache::row_of(const std::string& key, const Profile& profile) const {
+std::string ProfileCache::text_of(const RowKey& key, const Row& row) const {
+  std::string rest =
+      fmt::format("{}\t{}\t{}\t{}\t", kVersion, machine_, to_string(key.kind), key.text);
   // Numbers exactly: what is read makes the same choices as what was measured.
-  const std::string rest = fmt::format(
-      "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}{}{}-", kVersion, machine_, key, profile.time_us,
-      profile.spread_us, profile.error, profile.workspace, profile.packed, profile.samples,
-      profile.wrong ? "w" : "", profile.pruned ? "h" : "", profile.disturbed ? "d" : "");
+  if (const auto* const profile = std::get_if<Profile>(&row))
+    rest += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}{}", profile->time_us, profile->spread_us,
+                        profile->error, profile->workspace, profile->packed, profile->samples,
+                        profile->wrong ? "w" : "", profile->pruned ? "h" : "");
+  else
+    rest += fmt::format("{}\t", std::get<Fact>(row).value);
+  rest += is_disturbed(row) ? "d-" : "-";
   return hex(checksum(rest.data(), rest.size())) + '\t' + rest + '\n';
 }
 
-const Profile* ProfileCache::find(const std::string& key) const {
-  const auto found = rows_.find(field(key));
+const Row* ProfileCache::find_row(const RowKey& key) const {
+  const auto found = rows_.find(RowKey(field(key.text), key.kind));
   return found == rows_.end() ? nullptr : &found->second;
 }
 
 std::size_t ProfileCache::disturbed_rows() const {
   return static_cast<std::size_t>(std::count_if(
-      rows_.begin(), rows_.end(), [](const auto& row) { return row.second.disturbed; }));
+      rows_.begin(), rows_.end(), [](const auto& row) { return is_disturbed(row.second); }));
 }
 
 void ProfileCache::forget_disturbed_rows() {
   const auto forget = [this] {
-    std::erase_if(rows_, [](const auto& row) { return row.second.disturbed; });
+    std::erase_if(rows_, [](const auto& row) { return is_disturbed(row.second); });
   };
   forget();
   flush();
   rewrite(forget);
 }
 
-void ProfileCache::put(const std::string& key, const Profile& profile) {
-  const std::string clean = field(key);
-  rows_[clean] = profile;
+void ProfileCache::put(RowKey key, const Row& row) {
+  key.text = field(key.text);
+  rows_.insert_or_assign(key, row);
   if (path_.empty()) return;
-  pending_ += row_of(clean, profile);
+  pending_ += text_of(key, row);
   if (++pending_rows_ >= kRowsPerFlush) flush();
 }
 
@@ -294,7 +314,7 @@ void ProfileCache::rewrite(const std::function<void()>& change) {
   read(read_all(file.get()));
   change();
   std::string text;
-  for (const auto& [key, profile] : rows_) text += row_of(key, profile);
+  for (const auto& [key, row] : rows_) text += text_of(key, row);
   auto fresh = AtomicFile::create(path_);
   if (!fresh.ok() || !fresh->write(text.data(), text.size()).ok()) return;
   static_cast<void>(fresh->commit().ok());

@@ -1,7 +1,7 @@
 // The figures that decide what tuning measures, for how long, and what it concludes: each with its
 // meaning and, where there is one, the experiment that set it ("results": docs/results/tuning.md).
-// Not here: TuneOptions' defaults, tolerance_of() in departure.h, and what is arithmetic (a type's
-// largest number, a quantile) or a format's size.
+// Not here: TuneOptions' defaults, tolerances (verify/), and what is arithmetic (a quantile) or a
+// format's size.
 #pragma once
 
 #include <chrono>
@@ -15,35 +15,13 @@ namespace softneuro::constants {
 // Combinations of one routine's parameters that are tried. Results, "which candidates are tried".
 inline constexpr std::size_t kMostParams = 8;
 // An exhaustive tuning has so many times as many of them, of samples, of runs in a round and in the
-// race, of rounds and of finalists. Results, "what the short cuts cost": 1.00 to 1.01 times.
+// final benchmark, of rounds and of finalists. Results, "what the short cuts cost": 1.00 to 1.01
+// times.
 inline constexpr int kExhaustiveTimes = 4;
 
 // Values may reach so many times as far as those that were seen before a layer keeps its candidates
 // in 16 bits: other inputs may go farther.
 inline constexpr double kHeadroom = 4;
-
-// Elements of an element-wise layer that are looked at one by one: a fraction of a millisecond.
-inline constexpr std::int64_t kCheckedElements = 1024;
-// They may be so many times as far off as function_accuracy.h says, which the numeric tests hold
-// every routine to: other processors approximate otherwise, and what is wrong is wrong by more.
-inline constexpr double kElementSlack = 4;
-
-// --- Default plans (docs/internals/default-plans.md) ---
-
-// Multiply-adds of a dense product that take as long as moving a byte between layers, most of it to
-// and from caches: 250 G/s against 80 GB/s on two cores of a server with AVX-512. Less by half on
-// processors with narrower vectors, where adapts then look dearer than they are.
-inline constexpr double kStepsPerByte = 3;
-// What one more step of the plan takes in itself, to hand out its work and wait for the last thread
-// (0.5 µs). It keeps adapts away from layers that take hardly longer.
-inline constexpr double kStepsPerKernel = 100'000;
-// dprs::Limits::work of the search for the path: some milliseconds, which every plan would pay.
-inline constexpr double kDefaultPathWork = 1e6;
-// Of cpu/naive, which computes one element after the other in double.
-inline constexpr double kNaiveSpeed = 0.01;
-// A tuned routine saves so much of the time of the default one of its layer at most: what a path
-// gained in all is ascribed to the choices that are lost, up to this, before those that are left.
-inline constexpr double kMostGain = 0.5;
 
 // --- A kernel alone (docs/internals/measuring.md) ---
 
@@ -97,12 +75,12 @@ inline constexpr int kWarmUpRuns = 3, kTurnRuns = 4;
 inline constexpr std::size_t kManyBytes = std::size_t{32} << 20;
 // Runs of each plan in a comparison: more show nothing that the next round does not.
 inline constexpr int kFewestRuns = 4, kMostRuns = 60;
-// Runs of a round of the search last about so long, all together, and those of the race between the
-// finalists so long for each kind of candidates. Results, "what the short cuts cost": four times as
-// long gains nothing that can be told.
-inline constexpr double kRoundSeconds = 0.6, kRaceSeconds = 1.2;
+// Runs of a round of the search last about so long, all together, and those of the final benchmark
+// of the finalists so long for each kind of candidates. Results, "what the short cuts cost": four
+// times as long gains nothing that can be told.
+inline constexpr double kRoundSeconds = 0.6, kFinalSeconds = 1.2;
 // Paths of one round, and what their constants may take together. Their plans are made for at most
-// kRaceSeconds.
+// kFinalSeconds.
 inline constexpr std::size_t kMostPaths = 8;
 inline constexpr std::size_t kPathsBytes = std::size_t{512} << 20;
 
@@ -131,8 +109,8 @@ inline constexpr double kMostDrift = 4;
 // verification, which always runs, takes about so many times as long. Results, "with a limit".
 inline constexpr int kVerificationTimes = 2;
 // Shares of the rest of a time limit at whose end candidates alone, paths inside the net, and the
-// race are over. What is left is for the error limit.
-inline constexpr double kAloneShare = 0.5, kInsideShare = 0.7, kRaceShare = 0.8;
+// final benchmark are over. What is left is for the error limit.
+inline constexpr double kAloneShare = 0.5, kInsideShare = 0.7, kFinalShare = 0.8;
 // How the first share is divided: a candidate takes about a millisecond in itself, and as long
 // again for so many multiply-adds.
 inline constexpr double kMacsOfMillisecond = 1e7;
@@ -150,23 +128,5 @@ inline constexpr int kErrorParts = 4;
 
 // Sets of inputs that the outputs are verified on and ranges are seen on.
 inline constexpr std::size_t kVerificationSamples = 4;
-// cpu/naive is the reference of layers with at most so many multiply-adds or outputs: some
-// milliseconds.
-inline constexpr double kNaiveMacs = 1e6;
-// Sums in another order end on the other side of a tie now and then: by one level (and its own
-// rounding), and rarely.
-inline constexpr double kMovedLevels = 1.5, kMovedShare = 0.02;
-// Rounding that favours no direction shrinks or stretches a tensor by no more than this, apart from
-// what chance does: so many standard deviations.
-inline constexpr double kStretch = 0.005, kDeviations = 4;
-// Tensors whose RMS is fewer levels than this may shrink: much of them is rounded to zero.
-inline constexpr double kFewLevels = 8;
-// A result in another order of sums may be farther from the model's than either is from exact.
-inline constexpr double kFloatNoise = 8;
-// The same of rounding inputs: what it does to a layer is measured for one rounding, and the kernel
-// rounds inside as well.
-inline constexpr double kRoundings = 2;
-// A number is halfway between two levels if it is so, apart from a hundredth of a level.
-inline constexpr double kHalfway = 1.02;
 
 }  // namespace softneuro::constants

@@ -43,7 +43,7 @@ Result<double> NetBench::run() {
 }
 
 Status NetBench::warm_up(int runs) {
-  const PoolBurst burst(impl_of(*plan_).core->pool());
+  const PoolBurst burst(impl_of(*plan_).runtime->pool());
   for (int i = 0; i < runs; ++i) SN_RETURN_IF_ERROR(run().status());
   return {};
 }
@@ -55,7 +55,7 @@ Status NetBench::run_traced(StepSamples& samples, PoolBarrier& barrier, const Tu
     const bool whole = barrier.synchronize();
     samples.add(trace.index, static_cast<double>(trace.end_ns - trace.begin_ns) * 1e-3, whole);
   };
-  const PoolBurst burst(impl_of(*plan_).core->pool());
+  const PoolBurst burst(impl_of(*plan_).runtime->pool());
   barrier.synchronize();
   return session_.run(inputs_, outputs_, options);
 }

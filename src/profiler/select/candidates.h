@@ -49,17 +49,6 @@ struct LayerCandidates {
   int index_of(const Choice& choice) const;
 };
 
-// Calls visit(id, spec) for each tensor of the layer.
-template <class F>
-void for_each_tensor(const LayerProblem& layer, const F& visit) {
-  for (std::size_t i = 0; i < layer.layer->inputs.size(); ++i)
-    if (const TensorId id = layer.layer->inputs[i]; id != kNoTensor)
-      visit(id, layer.problem.inputs[i]);
-  for (std::size_t o = 0; o < layer.layer->outputs.size(); ++o)
-    if (const TensorId id = layer.layer->outputs[o]; id != kNoTensor)
-      visit(id, layer.problem.outputs[o]);
-}
-
 struct CandidateRules {
   std::vector<std::string> schemas;                 // patterns
   std::size_t max_params = constants::kMostParams;  // combinations of one routine's parameters

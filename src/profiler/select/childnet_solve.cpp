@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/childnet/childnet_text.h"
-#include "profiler/measure/kernel_bench.h"
+#include "verify/random_inputs.h"
 
 namespace softneuro {
 namespace {

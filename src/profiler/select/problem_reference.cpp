@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "core/base/error.h"
-#include "profiler/measure/constants.h"
-#include "profiler/measure/departure.h"
-#include "profiler/measure/element_check.h"
+#include "core/plan/single_run.h"
+#include "verify/element_check.h"
+#include "verify/random_inputs.h"
+#include "verify/tensor_difference.h"
 
 namespace softneuro {
 namespace {
@@ -66,18 +66,19 @@ DataType coarser(DataType a, DataType b) {
 
 Status ProblemReference::prepare(LastPacking& packing) {
   if (!outputs_.empty()) return {};
-  SN_ASSIGN_OR_RETURN(inputs_.plain, random_inputs(model_, core_.allocator()));
+  SN_ASSIGN_OR_RETURN(inputs_.plain, random_inputs(model_, runtime_.allocator()));
   const std::string float32 = "cpu:float32";
   SN_ASSIGN_OR_RETURN(const ImplementationPtr usual,
-                      core_.routine_context().default_choice(model_, {&float32, 1}));
+                      runtime_.routine_context().default_choice(model_, {&float32, 1}));
   SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, inputs_as(model_));
-  SN_ASSIGN_OR_RETURN(KernelBench bench, KernelBench::create(core_, *usual, usual->default_params(),
-                                                             std::move(inputs), &packing));
+  SN_ASSIGN_OR_RETURN(
+      KernelBench bench,
+      KernelBench::create(runtime_, *usual, usual->default_params(), std::move(inputs), &packing));
   SN_RETURN_IF_ERROR(bench.run());
   for (std::size_t o = 0; o < bench.outputs().size(); ++o) {
     Tensor output = bench.outputs()[o];
     if (!output.empty()) {
-      SN_ASSIGN_OR_RETURN(output, in_format(core_, output, {output.data_type(), Layout::plain},
+      SN_ASSIGN_OR_RETURN(output, in_format(runtime_, output, {output.data_type(), Layout::plain},
                                             model_.outputs[o].quantization));
     }
     outputs_.push_back(std::move(output));
@@ -97,7 +98,7 @@ Result<std::vector<Tensor>> ProblemReference::in_formats(Inputs& inputs, const P
     const Format format{spec.type, spec.layout};  // on the host
     auto& known = inputs.by_format[fmt::format("{} {}", i, format.str())];
     if (known.empty()) {
-      SN_ASSIGN_OR_RETURN(known, in_format(core_, inputs.plain[i], format, spec.quantization));
+      SN_ASSIGN_OR_RETURN(known, in_format(runtime_, inputs.plain[i], format, spec.quantization));
     }
     formatted.push_back(known);
   }
@@ -111,14 +112,13 @@ Result<double> ProblemReference::error_of(std::span<const Tensor> outputs,
     const Tensor& expected = outputs_[o];
     if (expected.empty() || expected.elements() == 0) continue;
     SN_ASSIGN_OR_RETURN(const Tensor actual,
-                        in_format(core_, outputs[o], {expected.data_type(), Layout::plain},
+                        in_format(runtime_, outputs[o], {expected.data_type(), Layout::plain},
                                   model_.outputs[o].quantization));
     if (is_real(expected.data_type())) {
       const double error = relative_rms(
           expected, actual, bounds_of(formats.outputs[o], model_.outputs[o].quantization));
       worst = std::isnan(error) ? INFINITY : std::max(worst, error);
-    } else if (expected.bytes() > 0 &&
-               std::memcmp(expected.data(), actual.data(), expected.bytes()) != 0) {
+    } else if (!same_bits(expected, actual)) {
       worst = INFINITY;
     }
   }
@@ -133,21 +133,19 @@ Result<std::string> ProblemReference::fault_in_tails(const KernelBench& bench,
       std::any_of(problem.inputs.begin(), problem.inputs.end(), is_quantized))
     return std::string();
   if (tails_.plain.empty()) {
-    SN_ASSIGN_OR_RETURN(tails_.plain, tail_inputs(model_, core_.allocator()));
+    SN_ASSIGN_OR_RETURN(tails_.plain, tail_inputs(model_, runtime_.allocator()));
   }
   Problem plain = problem;
   for (TensorSpec& spec : plain.inputs) spec.layout = Layout::plain;
   SN_ASSIGN_OR_RETURN(const std::vector<Tensor> seen, in_formats(tails_, plain));
   SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs, in_formats(tails_, problem));
-  SN_ASSIGN_OR_RETURN(KernelBench tails,
-                      KernelBench::of(core_, bench.kernel(), routine, problem, std::move(inputs)));
-  SN_RETURN_IF_ERROR(tails.run());
+  SN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs,
+                      run_once(runtime_, *bench.kernel(), routine, problem, std::move(inputs)));
   const DataType output = coarser(problem.outputs[0].type, model_.outputs[0].type);
   SN_ASSIGN_OR_RETURN(const Tensor actual,
-                      in_format(core_, tails.outputs()[0], {output, Layout::plain}, std::nullopt));
+                      in_format(runtime_, outputs[0], {output, Layout::plain}, std::nullopt));
   const DataType arithmetic = coarser(routine.descriptor().type, output);
-  return check_elements(*chain, seen, actual, arithmetic, output, constants::kElementSlack,
-                        constants::kCheckedElements)
+  return check_elements(*chain, seen, actual, arithmetic, output, kElementSlack, kCheckedElements)
       .fault();
 }
 

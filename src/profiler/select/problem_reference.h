@@ -15,7 +15,7 @@ namespace softneuro {
 class ProblemReference {
  public:
   // Both outlive it.
-  ProblemReference(Runtime& core, const Problem& model) : core_(core), model_(model) {}
+  ProblemReference(Runtime& runtime, const Problem& model) : runtime_(runtime), model_(model) {}
 
   // Makes them, where that is not done. The problem's constants have their values.
   Status prepare(LastPacking& packing);
@@ -38,7 +38,7 @@ class ProblemReference {
   };
   Result<std::vector<Tensor>> in_formats(Inputs& inputs, const Problem& problem);
 
-  Runtime& core_;
+  Runtime& runtime_;
   const Problem& model_;
   Inputs inputs_, tails_;        // empty: not made yet
   std::vector<Tensor> outputs_;  // likewise

@@ -1,40 +1,14 @@
-// From measured candidates to the fastest routine path: the net as the solver sees it.
+// From measured candidates to the fastest routine path.
 #pragma once
 
 #include <functional>
-#include <map>
-#include <string>
 #include <vector>
 
-#include "dprs/dprs.h"
 #include "profiler/measure/constants.h"
 #include "profiler/select/candidates.h"
+#include "selection/path_solver.h"
 
 namespace softneuro {
-
-// Time of adapts as measured: (tensor of the graph, from, to) → choice.
-class AdaptTimes {
- public:
-  // Measures what is not known yet.
-  using Measure = std::function<Result<AdaptChoice>(TensorId, const Format&, const Format&)>;
-  explicit AdaptTimes(Measure measure = {}) : measure_(std::move(measure)) {}
-
-  Result<AdaptChoice> of(TensorId tensor, const Format& from, const Format& to);
-  // A time that was measured inside the net replaces the one measured alone.
-  void set_net_time(TensorId tensor, const Format& from, const Format& to, double us);
-
- private:
-  Measure measure_;
-  std::map<std::string, AdaptChoice> known_;
-};
-
-// A path, by candidate: index into LayerCandidates::candidates per layer.
-struct Selection {
-  std::vector<int> choice;
-  double cost_us = 0;
-  std::size_t memory = 0;  // as the solver counts it; 0 unless SelectionRules::counts_memory
-  bool operator==(const Selection& other) const { return choice == other.choice; }
-};
 
 // By what part of it a mean time inside the net may be too long: two standard deviations, at
 // samples that scatter by `noise`.
@@ -42,7 +16,6 @@ double uncertainty(const MeanTime& inside, double noise);
 
 struct SelectionRules {
   int k = 1;
-  double work = 0;             // dprs::Limits::work; 0: its default
   bool counts_memory = false;  // tensors, workspace and packed weights (dprs::peak_memory)
   std::size_t max_memory = 0;  // of that; 0: no limit
   bool least_memory = false;   // dprs::Limits::least_memory, with counts_memory
@@ -59,13 +32,8 @@ struct SelectionRules {
   double noise = constants::kUsualNoise;
 };
 
-struct Selections {
-  std::vector<Selection> paths;  // best first
-  double gap = 0;
-};
-
-// The best paths of the net under `rules`. Layers of the graph that are not in `layers` (dynamic
-// ones) take and give the model's formats.
+// The best paths of the net under `rules`, by candidate: Selection::choice is an index into
+// LayerCandidates::candidates. Errors as for solve_paths().
 Result<Selections> select_paths(const Graph& graph, const std::vector<LayerCandidates>& layers,
                                 AdaptTimes& adapts, const SelectionRules& rules);
 

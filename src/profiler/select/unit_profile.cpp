@@ -9,13 +9,15 @@
 #include "core/base/element.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "core/plan/single_run.h"
 #include "core/routine/registry.h"
 #include "profiler/measure/constants.h"
-#include "profiler/measure/departure.h"
 #include "profiler/measure/kernel_bench.h"
 #include "profiler/measure/timer.h"
 #include "profiler/select/childnet_solve.h"
 #include "profiler/select/problem_reference.h"
+#include "verify/random_inputs.h"
+#include "verify/tensor_difference.h"
 
 namespace softneuro {
 namespace {
@@ -299,7 +301,7 @@ Status UnitProfiler::ProblemProfile::profile_each() {
   for (std::size_t c = 0; c < candidates_.size(); ++c) {
     if (candidates_[c].routine == nullptr) continue;
     if (!candidates_[c].wrong && std::isinf(candidates_[c].unit_us)) {
-      SN_RETURN_IF_ERROR(check_cancel(profiler_.budget_.cancel));
+      SN_RETURN_IF_ERROR(check_cancelled(profiler_.budget_.cancel));
       if (profiler_.budget_.expired()) break;
       const Status status = profile_one(c, known);
       if (status.code() == StatusCode::cancelled) return status;
@@ -356,7 +358,7 @@ Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candi
 Status UnitProfiler::measure_adapt(const TensorSpec& tensor, const Format& from,
                                    const Implementation& implementation, Candidate& candidate,
                                    Tensor& input) {
-  SN_RETURN_IF_ERROR(check_cancel(budget_.cancel));
+  SN_RETURN_IF_ERROR(check_cancelled(budget_.cancel));
   if (input.empty()) {
     SN_ASSIGN_OR_RETURN(input, Tensor::create(tensor.type, tensor.shape, core_.allocator()));
     fill_random(tensor, input);

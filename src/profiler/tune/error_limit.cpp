@@ -41,7 +41,7 @@ Status ErrorLimit::measure_sensitivity(const Finalist& rounded) {
   return sensitivity_.measure(
       rounded.selection, *base_, samples, end_of_search(),
       [&](std::size_t done, std::size_t total, std::size_t layer) -> Status {
-        SN_RETURN_IF_ERROR(context_.check_cancel());
+        SN_RETURN_IF_ERROR(context_.check_cancelled());
         context_.report_progress("sensitivity", done, total,
                                  space_.layers[layer].layer.layer->name);
         return {};
@@ -78,7 +78,7 @@ bool ErrorLimit::has_rounding(const Selection& selection, const Rounding& roundi
 // The fastest path with no other reduced types than these; nothing if it is no faster than `than`.
 Result<std::optional<Finalist>> ErrorLimit::find_rounded(
     std::span<const Rounding> roundings, const std::optional<Finalist>& than) const {
-  SN_RETURN_IF_ERROR(context_.check_cancel());
+  SN_RETURN_IF_ERROR(context_.check_cancelled());
   std::set<std::pair<std::size_t, DataType>> allowed;
   for (const Rounding& rounding : roundings) allowed.emplace(rounding.layer, rounding.type);
   SelectionRules rules = memory_.rules();
@@ -154,7 +154,7 @@ Result<Finalist> ErrorLimit::choose(std::vector<Finalist> ranked, double& untune
   if (!is_kept_)
     context_.expect(constants::kErrorParts *
                         std::chrono::duration<double>(constants::kErrorPartTime).count() +
-                    race_seconds(context_));
+                    final_seconds(context_));
   if (!context_.job.validation.empty() && (context_.options.measure_sensitivity || !is_kept_))
     SN_RETURN_IF_ERROR(measure_sensitivity(ranked[0]));
   if (is_kept_) return std::move(ranked[0]);
@@ -179,7 +179,7 @@ Result<Finalist> ErrorLimit::choose(std::vector<Finalist> ranked, double& untune
   is_kept_ = true;
   SN_ASSIGN_OR_RETURN(Finalist untuned, default_finalist(memory_, context_.default_path));
   keeping.push_back(untuned);
-  SN_RETURN_IF_ERROR(race(context_, keeping));
+  SN_RETURN_IF_ERROR(benchmark_finalists(context_, keeping));
   untuned = std::move(keeping.back());
   keeping.pop_back();
   untuned_us = untuned.time_us;

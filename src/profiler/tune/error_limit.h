@@ -24,7 +24,7 @@ class ErrorLimit {
         sensitivity_(context) {}
 
   // The fastest path that meets the limit; where none does, the fastest of all. `ranked`: by time.
-  // `untuned_us` is the time of the untuned net in the race that decided.
+  // `untuned_us` is the time of the untuned net in the benchmark that decided.
   Result<Finalist> choose(std::vector<Finalist> ranked, double& untuned_us);
   // Whether what choose() gave meets the limit.
   bool is_kept() const { return is_kept_; }

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "profiler/tune/answer_error.h"
 #include "profiler/tune/memory_limit.h"
+#include "verify/output_error.h"
 
 namespace softneuro {
 
@@ -19,7 +19,7 @@ struct Finalist {
   std::size_t memory = 0;  // MemoryLimit::memory_of(path)
   double error = 0;        // by TuneOptions::metric, or what its score loses
   ErrorInterval interval;
-  AnswerError errors;
+  OutputError errors;
 
   bool is_default() const { return selection.choice.empty(); }
   bool is_timed() const { return std::isfinite(uncertainty_us); }
@@ -45,17 +45,17 @@ Result<std::vector<Finalist>> find_finalists(TuneContext& context, const MemoryL
 // computes take it anyway.
 bool is_allowed(const TuneContext& context, const Finalist& finalist);
 
-// About how long race() takes at most.
-double race_seconds(const TuneContext& context);
+// About how long benchmark_finalists() takes at most.
+double final_seconds(const TuneContext& context);
 // Runs the finalists end to end, interleaved; fills in their times, unless a time limit ends the
-// race before anything is known. The cache knows races as a whole: times of different hours are not
-// compared.
-Status race(TuneContext& context, std::vector<Finalist>& finalists);
+// benchmark before anything is known. The cache knows final benchmarks as a whole: times of
+// different hours are not compared.
+Status benchmark_finalists(TuneContext& context, std::vector<Finalist>& finalists);
 
 // The fastest first. Stable: what the noise cannot tell apart stays in the solver's order, so that
-// plans do not flap, and a race on a busy machine does not outvote it. But `now`, what the net runs
-// on otherwise, comes before all that is not certainly faster. Those that the caller did not allow
-// come last.
+// plans do not flap, and a benchmark on a busy machine does not outvote it. But `now`, what the net
+// runs on otherwise, comes before all that is not certainly faster. Those that the caller did not
+// allow come last.
 void put_in_order(const TuneContext& context, std::vector<Finalist>& finalists,
                   const Finalist& now);
 

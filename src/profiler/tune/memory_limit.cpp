@@ -62,7 +62,7 @@ Result<MemoryLimit::Fit> MemoryLimit::fit(SelectionRules rules) const {
     const std::size_t fails = over.selection.memory;
     const double as_large = (1 + constants::kLeastGain) * static_cast<double>(fit.bound);
     if (static_cast<double>(fails) <= as_large) break;
-    SN_RETURN_IF_ERROR(context_.check_cancel());
+    SN_RETURN_IF_ERROR(context_.check_cancelled());
     const std::size_t excess = over.memory - bytes();
     const bool is_first_guess = round == 0 && fit.bound + excess < fails;
     rules.max_memory = is_first_guess ? fails - excess : fit.bound + (fails - fit.bound) / 2;

@@ -26,8 +26,8 @@ std::size_t searches(const TuneContext& context) {
 
 double NetSearch::most_seconds(const TuneContext& context) {
   return static_cast<double>(searches(context) * rounds_of(context)) *
-             (constants::kRaceSeconds + constants::kRoundSeconds) +
-         race_seconds(context);
+             (constants::kFinalSeconds + constants::kRoundSeconds) +
+         final_seconds(context);
 }
 
 // The best path by what is known, then paths that might be better: in these each candidate that no
@@ -44,12 +44,13 @@ Result<std::vector<NetSearch::Contender>> NetSearch::find_contenders(SelectionRu
       constants::kPathsBytes / (context_.constant_bytes() + 1), 2, constants::kMostPaths);
   std::vector<Contender> contenders;
   const auto now = std::chrono::steady_clock::now();
-  const std::chrono::duration<double> allowed(constants::kRaceSeconds);
+  const std::chrono::duration<double> allowed(constants::kFinalSeconds);
   // At most half of a time limit: what is made has to be run.
   const auto made_by =
       now + std::min((context_.budget.end - now) / 2,
                      std::chrono::duration_cast<std::chrono::steady_clock::duration>(allowed));
-  while (contenders.size() < most && context_.check_cancel().ok() && !context_.budget.expired()) {
+  while (contenders.size() < most && context_.check_cancelled().ok() &&
+         !context_.budget.expired()) {
     if (contenders.size() > 1 && std::chrono::steady_clock::now() > made_by) break;
     SN_ASSIGN_OR_RETURN(const Selections best, context_.space.select(rules));
     const Selection& selection = best.paths[0];
@@ -81,7 +82,7 @@ void NetSearch::learn_from(const std::vector<Contender>& contenders) {
     Format from, to;
     Samples samples;
   };
-  std::map<std::string, Adapt> adapts;
+  std::map<RowKey, Adapt> adapts;
   for (const Contender& contender : contenders) {
     const PlanImpl& plan = impl_of(*contender.bench.plan());
     for (std::size_t s = 0; s < plan.steps.size(); ++s) {
@@ -122,15 +123,15 @@ void NetSearch::learn_from(const std::vector<Contender>& contenders) {
     Candidate& candidate = candidate_of(key);
     add(candidate.inside, samples);
     context_.cache.put(context_.net_key(context_.space.layers[key.first], candidate),
-                       {.time_us = candidate.inside.us,
-                        .samples = candidate.inside.samples,
-                        .disturbed = context_.barrier.disturbed()});
+                       Profile{.time_us = candidate.inside.us,
+                               .samples = candidate.inside.samples,
+                               .disturbed = context_.barrier.disturbed()});
   }
   for (const auto& [key, adapt] : adapts) {
     MeanTime& mean = adapts_inside_[key];
     add(mean, adapt.samples);
     context_.space.adapts.set_net_time(adapt.tensor, adapt.from, adapt.to, mean.us);
-    context_.cache.put(key, {.time_us = mean.us, .disturbed = context_.barrier.disturbed()});
+    context_.cache.put(key, Profile{.time_us = mean.us, .disturbed = context_.barrier.disturbed()});
   }
   context_.cache.flush();
 }
@@ -147,7 +148,7 @@ bool NetSearch::is_measured_inside(const Selection& selection) const {
 Result<bool> NetSearch::search_round(const SelectionRules& rules, std::size_t round,
                                      std::size_t rounds) {
   SN_ASSIGN_OR_RETURN(std::vector<Contender> contenders, find_contenders(rules));
-  SN_RETURN_IF_ERROR(context_.check_cancel());
+  SN_RETURN_IF_ERROR(context_.check_cancelled());
   if (contenders.empty() || context_.budget.expired()) return true;
   if (contenders.size() < 2 && is_measured_inside(contenders[0].selection)) return false;
   double round_us = 0;
@@ -171,7 +172,7 @@ Status NetSearch::run_round(std::vector<Contender>& contenders, double round_us,
       clock_ns() + static_cast<std::int64_t>(1e3 * constants::kMostWaiting * us);
   for (int turn = 0; turn < schedule.rounds && (turn < 1 || !context_.budget.expired()); ++turn) {
     if (turn >= constants::kFewestRuns && clock_ns() > end) break;
-    SN_RETURN_IF_ERROR(context_.check_cancel());
+    SN_RETURN_IF_ERROR(context_.check_cancelled());
     context_.report_progress("net", round, rounds);
     for (Contender& contender : contenders) {
       SN_RETURN_IF_ERROR(contender.bench.warm_up(schedule.warmup));
@@ -185,20 +186,20 @@ Status NetSearch::run_round(std::vector<Contender>& contenders, double round_us,
 
 // At most so many rounds, those of earlier tunings with this cache included. False: the time is up.
 Result<bool> NetSearch::search_among(const std::string& what, const SelectionRules& rules) {
-  const std::string key = fmt::format("rounds|{:x}|{}", context_.whole_key, what);
-  const Profile* const before = context_.cache.find(key);
+  const RowKey key = row_key(RowKind::search_rounds, context_.whole_key, what);
   const std::size_t rounds = rounds_of(context_);
-  std::size_t round = before == nullptr ? 0 : static_cast<std::size_t>(before->time_us);
+  const Fact* const before = context_.cache.find<Fact>(key);
+  std::size_t round = before == nullptr ? 0 : static_cast<std::size_t>(before->value);
   ++searches_done_;
   const auto begin = std::chrono::steady_clock::now();
   for (std::size_t done = 0; round < rounds; ++done) {
-    SN_RETURN_IF_ERROR(context_.check_cancel());
+    SN_RETURN_IF_ERROR(context_.check_cancelled());
     if (context_.budget.expired()) return false;
     if (done > 0) {
       const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
       const std::size_t left = rounds - round + (searches(context_) - searches_done_) * rounds;
       context_.expect(passed.count() / static_cast<double>(done) * static_cast<double>(left) +
-                      race_seconds(context_));
+                      final_seconds(context_));
     }
     context_.report_progress("net", round, rounds);
     const Result<bool> news = search_round(rules, round, rounds);
@@ -207,8 +208,8 @@ Result<bool> NetSearch::search_among(const std::string& what, const SelectionRul
     SN_RETURN_IF_ERROR(news.status());
     round = *news ? round + 1 : rounds;
     if (context_.budget.expired()) return false;
-    context_.cache.put(
-        key, {.time_us = static_cast<double>(round), .disturbed = context_.barrier.disturbed()});
+    context_.cache.put(key, Fact{.value = static_cast<std::int64_t>(round),
+                                 .disturbed = context_.barrier.disturbed()});
   }
   context_.cache.flush();
   return true;

@@ -18,7 +18,7 @@ class NetSearch {
  public:
   NetSearch(TuneContext& context, const MemoryLimit& memory) : context_(context), memory_(memory) {}
 
-  // What the search and the race after it may take in all.
+  // What the search and the final benchmark after it may take in all.
   static double most_seconds(const TuneContext& context);
   // Fills in the times that candidates and adapts take inside the net.
   Status run();
@@ -41,9 +41,9 @@ class NetSearch {
 
   TuneContext& context_;
   const MemoryLimit& memory_;
-  std::map<std::string, MeanTime> adapts_inside_;  // as Candidate::inside, by adapt_key()
-  std::size_t searches_done_ = 0;                  // that one included which runs
-  double noise_ = constants::kUsualNoise;          // of samples inside the net, as last seen
+  std::map<RowKey, MeanTime> adapts_inside_;  // as Candidate::inside, by adapt_key()
+  std::size_t searches_done_ = 0;             // that one included which runs
+  double noise_ = constants::kUsualNoise;     // of samples inside the net, as last seen
 };
 
 }  // namespace softneuro

@@ -5,20 +5,20 @@
 
 #include "core/base/error.h"
 #include "core/base/machine.h"
+#include "core/base/workers.h"
 #include "core/graph/graph_key.h"
 #include "net/net_impl.h"
 #include "passes/adopt_quantization.h"
 #include "profiler/cache/loaded_code.h"
 #include "profiler/cache/profile_cache.h"
-#include "profiler/measure/budget.h"
 #include "profiler/measure/constants.h"
 #include "profiler/measure/net_profile.h"
 #include "profiler/select/candidates.h"
-#include "profiler/tune/answer_error.h"
 #include "profiler/tune/tuner.h"
 #include "quantization/calibration.h"
 #include "softneuro/net.h"
-#include "verify/made_inputs.h"
+#include "verify/output_error.h"
+#include "verify/synthetic_inputs.h"
 
 namespace softneuro {
 namespace {
@@ -132,7 +132,7 @@ Result<std::shared_ptr<const Graph>> calibrated(const std::shared_ptr<const Grap
   SN_ASSIGN_OR_RETURN(const Net net, NetAccess::from_graph(*annotated, options));
   const auto one = [&](std::size_t i) -> Result<std::optional<NamedTensors>> {
     if (i >= samples.size()) return std::optional<NamedTensors>();
-    SN_RETURN_IF_ERROR(check_cancel(tuning.cancel));
+    SN_RETURN_IF_ERROR(check_cancelled(tuning.cancel));
     SN_ASSIGN_OR_RETURN(NamedTensors sample, samples.named(i));
     return std::optional<NamedTensors>(std::move(sample));
   };
@@ -151,7 +151,7 @@ Result<std::vector<std::vector<Tensor>>> references_for(TuneJob& job, const Samp
   const auto begin = std::chrono::steady_clock::now();
   SN_ASSIGN_OR_RETURN(const auto plan, build_plan(job.core, job.graph, job.shapes));
   const auto inputs_of = [&](std::size_t i) -> Result<std::vector<Tensor>> {
-    SN_RETURN_IF_ERROR(check_cancel(job.options->cancel));
+    SN_RETURN_IF_ERROR(check_cancelled(job.options->cancel));
     return samples.at(i);
   };
   const auto planned = std::chrono::steady_clock::now();
@@ -174,23 +174,25 @@ Result<std::vector<std::vector<Tensor>>> spread_over(const SampleSet& samples, s
 
 // Inputs for a tuning without samples; none: the model runs on nothing that can be made. The
 // profile cache says what it runs on, so that a tuning from the cache need not try.
-Result<MadeInputs> synthetic_inputs(const TuneJob& job) {
+Result<SyntheticInputs> synthetic_inputs(const TuneJob& job) {
   const TuneOptions& options = *job.options;
   const std::uint64_t code = options.use_cache ? loaded_code() : 0;
-  if (code == 0) return make_inputs(job.core, job.model, job.shapes);
+  if (code == 0) return make_synthetic_inputs(job.core, job.model, job.shapes);
   const int threads = job.core->pool().concurrency();
   ProfileCache cache;
   cache.open(options.cache.empty() ? ProfileCache::default_folder() : options.cache,
              machine_name(threads), threads, [](const std::string&) {});  // the tuner warns
-  std::string key = fmt::format("inputs|{:x}|{:x}", code, content_key(*job.model));
-  for (const Shape& shape : job.shapes) key += '|' + shape.str();
+  std::string shapes;
+  for (const Shape& shape : job.shapes) shapes += shape.str() + ' ';
+  const RowKey key = row_key(RowKind::input_sets, code, content_key(*job.model), shapes);
   std::optional<std::uint32_t> usable;
-  if (const Profile* const known = cache.find(key);
-      known != nullptr && known->time_us >= 1 && known->time_us < kMadeInputsEnd)
-    usable = static_cast<std::uint32_t>(known->time_us);
-  SN_ASSIGN_OR_RETURN(MadeInputs made, make_inputs(job.core, job.model, job.shapes, usable));
+  if (const Fact* const known = cache.find<Fact>(key);
+      known != nullptr && known->value >= 1 && known->value < kUsableEnd)
+    usable = static_cast<std::uint32_t>(known->value);
+  SN_ASSIGN_OR_RETURN(SyntheticInputs made,
+                      make_synthetic_inputs(job.core, job.model, job.shapes, usable));
   // Not that there are none: the next tuning may have more luck, as with memory.
-  if (made.usable != 0) cache.put(key, {.time_us = static_cast<double>(made.usable)});
+  if (made.usable != 0) cache.put(key, Fact{.value = made.usable});
   return made;
 }
 
@@ -359,7 +361,7 @@ Result<TuneReport> Net::Impl::tune(const TuneOptions& options) {
                         spread_over(samples, constants::kVerificationSamples));
   } else {
     const auto begin = std::chrono::steady_clock::now();
-    SN_ASSIGN_OR_RETURN(MadeInputs made, synthetic_inputs(job));
+    SN_ASSIGN_OR_RETURN(SyntheticInputs made, synthetic_inputs(job));
     if (job.references.empty()) job.model_time = std::chrono::steady_clock::now() - begin;
     if (made.sets.empty()) return left_alone(job, made.failure);
     job.overflows = made.overflows;

@@ -25,7 +25,7 @@ class PathError {
   double limit() const { return context_.options.max_error.value_or(kDefaultMaxError); }
   Status run_samples(Finalist& finalist);
   NamedTensors named(const std::vector<Tensor>& outputs) const;
-  Result<double> score_of(const std::vector<NamedTensors>& answers) const;
+  Result<double> score_of(const std::vector<NamedTensors>& outputs_by_sample) const;
   const std::string& validation_digest();
 
   TuneContext& context_;

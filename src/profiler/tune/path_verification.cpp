@@ -12,15 +12,15 @@
 namespace softneuro {
 namespace {
 
-// What the answers of `path`, and those that they are compared with, depend on, and the bits of one
-// of its answers; empty if that is not known or nothing is compared.
-std::string key_of(const TuneContext& context, const RoutinePath& path,
-                   std::span<const Tensor> answer) {
+// What the outputs of `path`, and those that they are compared with, depend on, and the bits of one
+// run's; none if that is not known or nothing is compared.
+std::optional<RowKey> key_of(const TuneContext& context, const RoutinePath& path,
+                             std::span<const Tensor> outputs) {
   const TuneJob& job = context.job;
   const std::uint64_t code = loaded_code();
   if (!context.options.use_cache || context.is_time_limited() || code == 0 ||
       job.verification_inputs.empty())
-    return {};
+    return std::nullopt;
   std::string text;
   for (const std::vector<Tensor>& set : job.verification_inputs)
     for (const Tensor& tensor : set)
@@ -31,28 +31,26 @@ std::string key_of(const TuneContext& context, const RoutinePath& path,
   text += fmt::format("{}", fmt::join(job.core->schemas(), ","));
   const std::uint64_t graph = content_key(*job.graph);
   const std::uint64_t model = job.graph == job.model ? graph : content_key(*job.model);
-  return fmt::format("verification|{:x}|{:x}|{:x}|{:x}|{:x}|{}", code, model, graph,
-                     checksum(text.data(), text.size()), answer_digest(answer),
-                     context.path_key(path));
+  return row_key(RowKind::verification, code, model, graph, checksum(text.data(), text.size()),
+                 output_digest(outputs), context.path_key(path));
 }
 
 }  // namespace
 
 Result<Verified> verify_path(TuneContext& context, const std::shared_ptr<const Plan>& plan,
-                             const RoutinePath& path, std::span<const Tensor> answer) {
+                             const RoutinePath& path, std::span<const Tensor> outputs) {
   const TuneJob& job = context.job;
   const std::size_t total = job.verification_inputs.size();
   Verified verified;
   context.report_progress("verify", 0, total);
-  SN_RETURN_IF_ERROR(context.check_cancel());
-  const std::string key = key_of(context, path, answer);
-  if (const Profile* const known = key.empty() ? nullptr : context.cache.find(key);
-      known != nullptr) {
+  SN_RETURN_IF_ERROR(context.check_cancelled());
+  const std::optional<RowKey> key = key_of(context, path, outputs);
+  if (const Profile* const known = key ? context.cache.find(*key) : nullptr; known != nullptr) {
     context.report_progress("verify", total, total);
     return Verified{known->error, total};
   }
   VerificationJob verification;
-  verification.core = job.core;
+  verification.runtime = job.core;
   verification.model = job.model;
   verification.is_same_graph = job.is_model;
   verification.shapes = job.shapes;
@@ -65,19 +63,19 @@ Result<Verified> verify_path(TuneContext& context, const std::shared_ptr<const P
     const auto each = (now - begin) / static_cast<std::int64_t>(verified.inputs);
     return !context.is_time_limited() || now + each <= job.end;
   };
-  const Result<double> difference = verify_answer(verification, job.verification_inputs);
+  const Result<double> difference = verify_plan(verification, job.verification_inputs);
   if (!difference.ok() && job.overflows && difference.status().code() == StatusCode::internal) {
     job.core->log(LogLevel::info, difference.status().message());
     context.warn(
-        "not verified: the model overflows on all synthetic inputs, and answers differ there; give "
+        "not verified: the model overflows on all synthetic inputs, and outputs differ there; give "
         "calibration samples");
     return Verified{};
   }
   if (!difference.ok())
     return Status(difference.status()).with_context("not tuned, the net stays as it was");
   verified.difference = *difference;
-  if (!key.empty() && std::isfinite(verified.difference))
-    context.cache.put(key, {.error = verified.difference});
+  if (key && std::isfinite(verified.difference))
+    context.cache.put(*key, Profile{.error = verified.difference});
   return verified;
 }
 

@@ -1,5 +1,5 @@
-// Verifies the tuned path before the net takes it: a net that answers otherwise than the model is
-// no result.
+// Verifies the tuned path before the net takes it: one that computes something else than the model
+// is no result.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@ struct Verified {
   std::size_t inputs = 0;  // sets of them
 };
 
-// `plan`: of `path`; `answer`: what it gives for the first set of inputs. Where all of this was
-// verified before, by the same code, the same bits of the answer tell that it still holds. Stops
-// early where a time limit ends. Errors as for verify_answer().
+// `plan`: of `path`; `outputs`: what it gives for the first set of inputs. Where all of this was
+// verified before, by the same code, the same bits of the outputs tell that it still holds. Stops
+// early where a time limit ends. Errors as for verify_plan().
 Result<Verified> verify_path(TuneContext& context, const std::shared_ptr<const Plan>& plan,
-                             const RoutinePath& path, std::span<const Tensor> answer);
+                             const RoutinePath& path, std::span<const Tensor> outputs);
 
 }  // namespace softneuro

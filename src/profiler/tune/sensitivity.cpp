@@ -11,7 +11,7 @@
 #include "core/graph/graph_key.h"
 #include "net/tuned_plan.h"
 #include "profiler/measure/net_profile.h"
-#include "profiler/tune/answer_error.h"
+#include "verify/output_error.h"
 
 namespace softneuro {
 namespace {
@@ -37,9 +37,8 @@ Result<std::vector<std::vector<Tensor>>> Sensitivity::outputs_for(
 }
 
 double Sensitivity::power_of(std::size_t layer, const Selection& rounded, const Selection& base) {
-  const std::string key =
-      fmt::format("sensitivity|{}|{}|{}", digest_, space_.layers[layer].layer.layer->id,
-                  space_.candidate_of(rounded, layer).key);
+  const RowKey key = row_key(RowKind::sensitivity, digest_, space_.layers[layer].layer.layer->id,
+                             space_.candidate_of(rounded, layer).key);
   if (const Profile* const row = context_.cache.find(key); row != nullptr) {
     ++from_cache_;
     return row->error;
@@ -49,10 +48,10 @@ double Sensitivity::power_of(std::size_t layer, const Selection& rounded, const 
   const auto outputs = outputs_for(one);
   double power = kWorstPower;
   if (outputs.ok()) {
-    AnswerError error;
+    OutputError error;
     for (std::size_t s = 0; s < outputs->size(); ++s) error.add(references_[s], (*outputs)[s]);
     power = std::min(std::pow(error.value(ErrorMetric::relative_rms), 2), kWorstPower);
-    context_.cache.put(key, {.error = power});
+    context_.cache.put(key, Profile{.error = power});
   }
   ++runs_;
   return power;
@@ -70,7 +69,7 @@ Status Sensitivity::measure(
     for (const Tensor& tensor : samples_.back())
       digest = digest * 31 + checksum(tensor.data(), tensor.bytes());
   }
-  digest_ = fmt::format("{:x}", digest);
+  digest_ = digest;
   std::vector<std::size_t> order(space_.layers.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::erase_if(order, [&](std::size_t l) {

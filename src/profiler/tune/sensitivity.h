@@ -40,7 +40,7 @@ class Sensitivity {
   TuneContext& context_;
   SearchSpace& space_;
   std::vector<std::vector<Tensor>> samples_, references_;
-  std::string digest_;         // of net and samples, in keys of the cache
+  std::uint64_t digest_ = 0;   // of net and samples, in keys of the cache
   std::vector<double> power_;  // by layer
   std::vector<double> own_;    // by layer: Candidate::error of what was measured
   double usual_ = 1;  // power at the outputs per squared error of a layer's own: the median

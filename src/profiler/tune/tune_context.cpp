@@ -94,12 +94,12 @@ void TuneContext::expect(double seconds) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
 }
 
-std::string TuneContext::net_key(const LayerCandidates& layer, const Candidate& candidate) const {
-  return fmt::format("net|{:x}|{}|{}", graph_key, layer.layer.layer->id, candidate.key);
+RowKey TuneContext::net_key(const LayerCandidates& layer, const Candidate& candidate) const {
+  return row_key(RowKind::net_time, graph_key, layer.layer.layer->id, candidate.key);
 }
 
-std::string TuneContext::adapt_key(TensorId tensor, const Format& from, const Format& to) const {
-  return fmt::format("net|{:x}|adapt {}|{}|{}", whole_key, tensor, from.str(), to.str());
+RowKey TuneContext::adapt_key(TensorId tensor, const Format& from, const Format& to) const {
+  return row_key(RowKind::net_time, whole_key, "adapt", tensor, from.str(), to.str());
 }
 
 std::string TuneContext::path_key(const RoutinePath& path) const {
@@ -110,7 +110,7 @@ std::string TuneContext::path_key(const RoutinePath& path) const {
   std::sort(rows.begin(), rows.end());
   std::string text;
   for (const std::string& row : rows) text += row + '\n';
-  return fmt::format("path|{:x}|{:x}", whole_key, checksum(text.data(), text.size()));
+  return fmt::format("{:x} {:x}", whole_key, checksum(text.data(), text.size()));
 }
 
 void TuneContext::warn(std::string message, LogLevel level) {

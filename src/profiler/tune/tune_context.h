@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/workers.h"
 #include "profiler/cache/profile_cache.h"
 #include "profiler/measure/budget.h"
 #include "profiler/measure/constants.h"
@@ -36,7 +37,7 @@ struct TuneContext {
   bool is_time_limited() const { return options.time_limit.count() > 0; }
   // A stage ends when this share of a time limit is over, without what the verification will take.
   void end_stage_at(double share);
-  Status check_cancel() const { return softneuro::check_cancel(budget.cancel); }
+  Status check_cancelled() const { return softneuro::check_cancelled(budget.cancel); }
 
   // Leaves out rows of the cache that were measured on a disturbed machine, unless this one is so.
   void forget_disturbed_rows();
@@ -44,9 +45,10 @@ struct TuneContext {
   // The tuning lasts for so long from now on, at most (TuneProgress::seconds_left).
   void expect(double seconds);
 
-  // Keys of the profile cache, for a candidate and for an adapt inside the net, and for a path.
-  std::string net_key(const LayerCandidates& layer, const Candidate& candidate) const;
-  std::string adapt_key(TensorId tensor, const Format& from, const Format& to) const;
+  // Keys of the profile cache, for a candidate and for an adapt inside the net; and what its keys
+  // say of a path.
+  RowKey net_key(const LayerCandidates& layer, const Candidate& candidate) const;
+  RowKey adapt_key(TensorId tensor, const Format& from, const Format& to) const;
   std::string path_key(const RoutinePath& path) const;
 
   void warn(std::string message, LogLevel level = LogLevel::warning);

@@ -9,9 +9,9 @@
 #include "core/routine/layer_cost.h"
 #include "core/routine/noop_adapt.h"
 #include "profiler/measure/constants.h"
-#include "profiler/select/default_path.h"
-#include "profiler/tune/half_range.h"
+#include "profiler/tune/fp16_overflow.h"
 #include "profiler/tune/net_search.h"
+#include "selection/default_path.h"
 
 namespace softneuro {
 namespace {
@@ -81,8 +81,9 @@ Status UnitStage::drop_what_half_cannot_hold() {
   };
   const bool float16 = has(DataType::float16);
   if (!float16 && !has(DataType::bfloat16)) return {};
-  SN_ASSIGN_OR_RETURN(const HalfRange range,
-                      HalfRange::measure(job.core, job.graph, job.shapes, job.verification_inputs));
+  SN_ASSIGN_OR_RETURN(
+      const Fp16Overflow range,
+      Fp16Overflow::measure(job.core, job.graph, job.shapes, job.verification_inputs));
   SN_ASSIGN_OR_RETURN(const auto dropped,
                       range.drop_candidates(job.core->routine_context(), problems_,
                                             context_.candidate_rules, context_.space.layers));

@@ -40,10 +40,10 @@ Result<TuneResult> tune(const TuneJob& job) {
   SN_RETURN_IF_ERROR(memory.find_bound());
   context.end_stage_at(constants::kInsideShare);
   SN_RETURN_IF_ERROR(NetSearch(context, memory).run());
-  context.end_stage_at(job.validation.empty() ? 1 : constants::kRaceShare);
+  context.end_stage_at(job.validation.empty() ? 1 : constants::kFinalShare);
   SN_RETURN_IF_ERROR(memory.find_bound());  // times are others now
   SN_ASSIGN_OR_RETURN(std::vector<Finalist> finalists, find_finalists(context, memory));
-  SN_RETURN_IF_ERROR(race(context, finalists));
+  SN_RETURN_IF_ERROR(benchmark_finalists(context, finalists));
   TuneOutcome outcome;
   outcome.untuned_us = finalists.back().time_us;
   put_in_order(context, finalists, now_of(context, finalists));

@@ -43,7 +43,7 @@ Net make_net(std::int64_t channels) {
 }
 
 struct CacheContents {
-  std::unordered_map<std::string, Profile> rows;
+  std::map<RowKey, Row> rows;
   std::string warning;  // of rows that were skipped
 };
 
@@ -55,21 +55,14 @@ CacheContents read_cache(const std::string& folder) {
   return contents;
 }
 
-// Keys of times inside of nets and of whole paths begin with a word and a bar. Later rounds and
-// races add to these.
-bool is_measured_alone(const std::string& key) {
-  return key.find('{') < key.find('|');
-}
-
 // No row is lost, and what was measured alone is not measured again: the times would differ.
-void check_kept(const std::unordered_map<std::string, Profile>& before,
-                const std::unordered_map<std::string, Profile>& after) {
+void check_kept(const std::map<RowKey, Row>& before, const std::map<RowKey, Row>& after) {
   for (const auto& [key, row] : before) {
     const auto found = after.find(key);
     if (found == after.end())
-      FAIL_CHECK("lost: " << key);
-    else if (is_measured_alone(key) && !(found->second == row))
-      FAIL_CHECK("measured again: " << key);
+      FAIL_CHECK("lost: " << key.text);
+    else if (key.kind == RowKind::unit_time && !(found->second == row))
+      FAIL_CHECK("measured again: " << key.text);
   }
 }
 
@@ -106,10 +99,10 @@ class Scene {
   TemporaryFolder folder_;
   std::string net_ = folder_.file("net.dnn"), cache_ = folder_.file("cache");
   std::string old_net_, old_cache_;
-  std::unordered_map<std::string, Profile> old_rows_;
+  std::map<RowKey, Row> old_rows_;
   NamedTensors expected_;
   double seconds_ = 0;
-  std::unordered_map<std::string, Profile> rows_left_;  // by the last killed tune
+  std::map<RowKey, Row> rows_left_;  // by the last killed tune
   std::map<std::string, int> left_;
 };
 

@@ -1,4 +1,4 @@
-#include "profiler/measure/departure.h"
+#include "verify/tensor_difference.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,17 +9,18 @@
 #include "core/base/element.h"
 #include "core/base/error.h"
 #include "core/routine/format.h"
-#include "profiler/measure/constants.h"
+#include "passes/rounding.h"
 
 namespace softneuro {
 namespace {
 
-using namespace constants;
-
-bool is_equal(const Tensor& a, const Tensor& b) {
-  return a.bytes() == b.bytes() &&
-         (a.bytes() == 0 || std::memcmp(a.data(), b.data(), a.bytes()) == 0);
-}
+// Where a tie ends on the other side, it is by one level and its own rounding.
+constexpr double kMovedLevels = 1.5;
+// Rounding that favours no direction shrinks or stretches a tensor by no more than this, apart from
+// what chance does: so many standard deviations.
+constexpr double kStretch = 0.005, kDeviations = 4;
+// Tensors whose RMS is fewer levels than this may shrink: much of them is rounded to zero.
+constexpr double kFewLevels = 8;
 
 bool is_within_levels(const Comparison& c, double step) {
   return c.largest <= kMovedLevels * step && c.moved <= std::max(1.0, kMovedShare * c.count);
@@ -109,25 +110,57 @@ Comparison compare_tensors(const Tensor& expected, const Tensor& actual, double 
   return c;
 }
 
-std::string departure(const Tensor& expected, const Tensor& actual, const Explained& explained) {
+std::string mismatch(const Tensor& expected, const Tensor& actual, const Tolerance& tolerance) {
   if (!is_float(expected.data_type()))
-    return is_equal(expected, actual) ? std::string() : "has different integer values";
-  Comparison c = compare_tensors(expected, actual, explained.step);
+    return same_bits(expected, actual) ? std::string() : "has different integer values";
+  Comparison c = compare_tensors(expected, actual, tolerance.step);
   if (c.broken) return "is NaN or infinite where the model is not, or the other way round";
-  if (explained.on_levels && explained.step > 0 && is_within_levels(c, explained.step)) return {};
+  if (tolerance.on_levels && tolerance.step > 0 && is_within_levels(c, tolerance.step)) return {};
   // In float32 few values may move by a level, which was looked at above; in 16 and 8 bits many do.
-  const double rounding = explained.on_levels && !explained.unbiased ? 0 : explained.step;
-  const double limit = explained.relative * std::sqrt(c.square / std::max(c.count, 1.0)) +
-                       explained.absolute + rounding;
-  bool stretched = explained.unbiased && is_stretched(c, explained.step);
+  const double rounding = tolerance.on_levels && !tolerance.unbiased ? 0 : tolerance.step;
+  const double limit = tolerance.relative * std::sqrt(c.square / std::max(c.count, 1.0)) +
+                       tolerance.absolute + rounding;
+  bool stretched = tolerance.unbiased && is_stretched(c, tolerance.step);
   if (stretched) {
     c.scatter = scatter_of_copies(expected, actual);
-    stretched = is_stretched(c, explained.step);
+    stretched = is_stretched(c, tolerance.step);
   }
   if (c.error() <= limit && !stretched) return {};
   if (c.error() <= limit)
     return fmt::format("is scaled by {:.3g} (least squares)", c.product / c.square);
   return fmt::format("differs by {:.3g} (RMS, relative), {:.3g} at most", c.relative(), c.largest);
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.data_type() == b.data_type() && a.shape() == b.shape() &&
+         (a.bytes() == 0 || a.data() == b.data() ||
+          std::memcmp(a.data(), b.data(), a.bytes()) == 0);
+}
+
+bool is_finite(const Tensor& tensor) {
+  if (tensor.empty() || !is_float(tensor.data_type())) return true;
+  const TensorView view = view_of(tensor);
+  for (std::int64_t i = 0; i < tensor.elements(); ++i)
+    if (!std::isfinite(load(view, i))) return false;
+  return true;
+}
+
+UnitDifference unit_difference(const Tensor& expected, const Tensor& actual, double units,
+                               double cancelled_units) {
+  const TensorView e = view_of(expected), a = view_of(actual);
+  const double unit = 2 * unit_roundoff(expected.data_type());
+  double largest = 0;
+  for (std::int64_t i = 0; i < expected.elements(); ++i)
+    if (const double x = std::fabs(load(e, i)); std::isfinite(x)) largest = std::max(largest, x);
+  UnitDifference difference;
+  for (std::int64_t i = 0; i < expected.elements(); ++i) {
+    const double x = load(e, i), y = load(a, i);
+    if (!std::isfinite(x) ||
+        std::fabs(x - y) <= unit * (units * std::fabs(x) + cancelled_units * largest))
+      continue;
+    if (difference.count++ == 0) difference.first = i;
+  }
+  return difference;
 }
 
 }  // namespace softneuro

@@ -37,9 +37,9 @@ bool set_time(Finalist& finalist, const Profile& row) {
   return finalist.is_timed();
 }
 
-class Race {
+class FinalBenchmark {
  public:
-  explicit Race(TuneContext& context) : context_(context) {}
+  explicit FinalBenchmark(TuneContext& context) : context_(context) {}
 
   Status add(const Finalist& finalist);
   // Interleaves runs for about `us` in all.
@@ -98,7 +98,7 @@ class Race {
   double fastest_us_ = INFINITY;
 };
 
-Status Race::add(const Finalist& finalist) {
+Status FinalBenchmark::add(const Finalist& finalist) {
   SN_ASSIGN_OR_RETURN(const auto plan, context_.plan_of(finalist.path));
   SN_ASSIGN_OR_RETURN(NetBench bench, NetBench::create(plan, context_.job.inputs));
   SN_RETURN_IF_ERROR(bench.run().status());
@@ -110,14 +110,14 @@ Status Race::add(const Finalist& finalist) {
 }
 
 // One run of each that is not beaten.
-double Race::round_us() const {
+double FinalBenchmark::round_us() const {
   double sum = 0;
   for (const Contender& contender : contenders_)
     if (!is_beaten(contender)) sum += contender.run_us;
   return sum;
 }
 
-Status Race::run_turn(Contender& contender, const InterleavedSchedule& schedule) {
+Status FinalBenchmark::run_turn(Contender& contender, const InterleavedSchedule& schedule) {
   SN_RETURN_IF_ERROR(contender.bench.warm_up(schedule.warmup));
   for (int i = 0; i < schedule.measured; ++i) {
     if (busy_) {
@@ -139,18 +139,18 @@ Status Race::run_turn(Contender& contender, const InterleavedSchedule& schedule)
 }
 
 // All of them, unless the time is up or one contender is left.
-Status Race::run_rounds(const InterleavedSchedule& schedule) {
+Status FinalBenchmark::run_rounds(const InterleavedSchedule& schedule) {
   for (int round = 0; round < schedule.rounds; ++round) {
     if (context_.budget.expired() || is_decided()) break;
     for (Contender& contender : contenders_) {
-      SN_RETURN_IF_ERROR(context_.check_cancel());
+      SN_RETURN_IF_ERROR(context_.check_cancelled());
       if (!is_beaten(contender)) SN_RETURN_IF_ERROR(run_turn(contender, schedule));
     }
   }
   return {};
 }
 
-Status Race::run(double us) {
+Status FinalBenchmark::run(double us) {
   const std::int64_t begin = clock_ns();
   busy_ = context_.barrier.disturbed();
   if (!busy_) {
@@ -165,12 +165,12 @@ Status Race::run(double us) {
 
 // Weights that do not fit into the caches are partly there in steady use all the same: what decides
 // is compared as it runs then, where the time suffices.
-bool Race::needs_warmup(double us) const {
+bool FinalBenchmark::needs_warmup(double us) const {
   const int runs = constants::kFewestRuns * (constants::kWarmUpRuns + constants::kTurnRuns);
   return context_.needs_warmup() || us >= runs * round_us();
 }
 
-Profile Race::profile(std::size_t contender) const {
+Profile FinalBenchmark::profile(std::size_t contender) const {
   const Contender& known = contenders_[contender];
   Profile row;
   row.disturbed = context_.barrier.disturbed();
@@ -189,19 +189,19 @@ Profile Race::profile(std::size_t contender) const {
 
 }  // namespace
 
-double race_seconds(const TuneContext& context) {
+double final_seconds(const TuneContext& context) {
   const std::size_t kinds = context.space.kinds().size();
   // The mixture is compared with each kind, and is often nearly the same plan as one.
-  return constants::kRaceSeconds *
+  return constants::kFinalSeconds *
          (context.options.exhaustive ? context.times() : static_cast<double>(kinds));
 }
 
-Status race(TuneContext& context, std::vector<Finalist>& finalists) {
+Status benchmark_finalists(TuneContext& context, std::vector<Finalist>& finalists) {
   std::string paths;
   for (const Finalist& finalist : finalists) paths += context.path_key(finalist.path) + '\n';
   const std::uint64_t digest = checksum(paths.data(), paths.size());
   const auto key = [&](const Finalist& finalist) {
-    return fmt::format("end_to_end|{:x}|{}", digest, context.path_key(finalist.path));
+    return row_key(RowKind::path_time, digest, context.path_key(finalist.path));
   };
   const auto recall = [&](Finalist& finalist) {
     const Profile* const row = context.cache.find(key(finalist));
@@ -212,16 +212,16 @@ Status race(TuneContext& context, std::vector<Finalist>& finalists) {
     return {};
   }
   for (Finalist& finalist : finalists) set_time(finalist, {});
-  Race race(context);
+  FinalBenchmark benchmark(context);
   for (std::size_t f = 0; f < finalists.size(); ++f) {
     if (context.budget.expired()) return {};
     context.report_progress("final", f, finalists.size());
-    SN_RETURN_IF_ERROR(race.add(finalists[f]));
+    SN_RETURN_IF_ERROR(benchmark.add(finalists[f]));
   }
-  context.expect(race_seconds(context));
-  SN_RETURN_IF_ERROR(race.run(1e6 * race_seconds(context)));
-  std::map<std::string, Profile> rows;  // finalists may be the same path
-  for (std::size_t f = 0; f < finalists.size(); ++f) rows[key(finalists[f])] = race.profile(f);
+  context.expect(final_seconds(context));
+  SN_RETURN_IF_ERROR(benchmark.run(1e6 * final_seconds(context)));
+  std::map<RowKey, Profile> rows;  // finalists may be the same path
+  for (std::size_t f = 0; f < finalists.size(); ++f) rows[key(finalists[f])] = benchmark.profile(f);
   for (Finalist& finalist : finalists) set_time(finalist, rows[key(finalist)]);
   context.measured += finalists.size();
   if (context.budget.expired()) return {};  // what was cut short decides no other tuning

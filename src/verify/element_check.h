@@ -9,9 +9,19 @@
 #include <vector>
 
 #include "core/routine/problem.h"
-#include "profiler/measure/function_accuracy.h"
+#include "verify/function_accuracy.h"
 
 namespace softneuro {
+
+// Elements of an element-wise layer that are looked at one by one: a fraction of a millisecond.
+inline constexpr std::int64_t kCheckedElements = 1024;
+// They may be so many times as far off as function_accuracy.h says, which the numeric tests hold
+// every routine to: other processors approximate otherwise, and what is wrong is wrong by more.
+inline constexpr double kElementSlack = 4;
+
+// The element of an operand of that shape, which broadcasts to `output`, that meets element `i`
+// there.
+std::int64_t broadcast_index(std::int64_t i, const Shape& output, const Shape& operand);
 
 // The functions that make an element, one after the other: a layer unary, binary or clip on real
 // numbers, and its post-ops.

@@ -1,13 +1,12 @@
-#include "profiler/tune/answer_error.h"
+#include "verify/output_error.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 #include <numeric>
 
 #include "core/base/element.h"
-#include "profiler/measure/departure.h"
+#include "verify/tensor_difference.h"
 
 namespace softneuro {
 namespace {
@@ -30,25 +29,17 @@ std::int64_t largest(const Tensor& tensor) {
   return best;
 }
 
-// Whether the answer is another one: the class, or integers that say so themselves.
+// Whether the result is another one: the class, or integers that say so themselves.
 bool is_moved(const Tensor& expected, const Tensor& actual) {
   if (!(expected.shape() == actual.shape())) return true;
   if (is_float(expected.data_type())) return largest(expected) != largest(actual);
-  return expected.bytes() > 0 && std::memcmp(expected.data(), actual.data(), expected.bytes()) != 0;
+  return !same_bits(expected, actual);
 }
 
 // Whether the integers of this type are taken for numbers, as levels of 8 or 16 bits are. Wider
 // ones and booleans are classes, indices or counts: whether one is nearly right says nothing.
 bool is_number(DataType type) {
   return is_float(type) || size_of(type) == 2 || type == DataType::int8 || type == DataType::uint8;
-}
-
-// Elements that differ. Precondition: one shape and data type.
-double count_of_moved(const Tensor& expected, const Tensor& actual) {
-  const TensorView e = view_of(expected), a = view_of(actual);
-  double moved = 0;
-  for (std::int64_t i = 0; i < expected.elements(); ++i) moved += load(e, i) != load(a, i);
-  return moved;
 }
 
 // 1 − cos of the angle between two tensors; 0 between zeros.
@@ -81,7 +72,7 @@ double largest_unseen_top1_error(std::size_t samples) {
   return samples == 0 ? 1 : wilson(0, static_cast<double>(samples)).high;
 }
 
-void AnswerError::add(std::span<const Tensor> expected, std::span<const Tensor> actual) {
+void OutputError::add(std::span<const Tensor> expected, std::span<const Tensor> actual) {
   squares_.resize(expected.size());
   angles_.resize(expected.size());
   bool comparable = true;
@@ -95,7 +86,7 @@ void AnswerError::add(std::span<const Tensor> expected, std::span<const Tensor> 
       angle = {c.broken ? INFINITY : angle_of(c), 1};
     } else if (expected[o].elements() > 0) {  // as one-hot vectors
       const auto count = static_cast<double>(expected[o].elements());
-      const double moved = count_of_moved(expected[o], actual[o]);
+      const double moved = compare_tensors(expected[o], actual[o], 0).moved;
       square = {2 * moved, count};
       angle = {moved / count, 1};
     }
@@ -107,7 +98,7 @@ void AnswerError::add(std::span<const Tensor> expected, std::span<const Tensor> 
   incomparable_ += !comparable;
 }
 
-double AnswerError::ratio(const Shares& shares) {
+double OutputError::ratio(const Shares& shares) {
   double part = 0, whole = 0;
   for (const Share& share : shares) {
     part += share.part;
@@ -116,7 +107,7 @@ double AnswerError::ratio(const Shares& shares) {
   return part == 0 ? 0 : whole > 0 ? part / whole : INFINITY;
 }
 
-const AnswerError::Shares& AnswerError::worst(ErrorMetric metric) const {
+const OutputError::Shares& OutputError::worst(ErrorMetric metric) const {
   if (metric == ErrorMetric::top1) return moved_;
   const std::vector<Shares>& outputs = metric == ErrorMetric::cosine ? angles_ : squares_;
   const auto found =
@@ -125,19 +116,19 @@ const AnswerError::Shares& AnswerError::worst(ErrorMetric metric) const {
   return found == outputs.end() ? moved_ : *found;
 }
 
-double AnswerError::value(ErrorMetric metric) const {
+double OutputError::value(ErrorMetric metric) const {
   if (squares_.empty()) return 0;
-  const double ratio = AnswerError::ratio(worst(metric));
+  const double ratio = OutputError::ratio(worst(metric));
   return metric == ErrorMetric::relative_rms ? std::sqrt(ratio) : ratio;
 }
 
-ErrorInterval AnswerError::interval(ErrorMetric metric) const {
+ErrorInterval OutputError::interval(ErrorMetric metric) const {
   const double error = value(metric);
   const auto n = static_cast<double>(samples());
   if (metric == ErrorMetric::top1 && samples() > 0) return wilson(error, n);
   if (samples() < 2 || !std::isfinite(error)) return {error, error};
   const Shares& shares = worst(metric);
-  const double ratio = AnswerError::ratio(shares);
+  const double ratio = OutputError::ratio(shares);
   double residuals = 0, whole = 0;
   for (const Share& share : shares) {
     const double residual = share.part - ratio * share.whole;
@@ -152,11 +143,11 @@ ErrorInterval AnswerError::interval(ErrorMetric metric) const {
   return interval;
 }
 
-double AnswerError::agreement() const {
+double OutputError::agreement() const {
   return has_classes_ ? 1 - value(ErrorMetric::top1) : NAN;
 }
 
-std::vector<double> AnswerError::squares_by_sample() const {
+std::vector<double> OutputError::squares_by_sample() const {
   std::vector<double> squares(samples(), 0.0);
   if (squares_.empty()) return squares;
   const Shares& shares = worst(ErrorMetric::relative_rms);

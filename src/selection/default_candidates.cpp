@@ -1,10 +1,9 @@
-#include "profiler/select/default_candidates.h"
+#include "selection/default_candidates.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "profiler/measure/constants.h"
-#include "profiler/select/default_path.h"
+#include "selection/default_path.h"
 
 namespace softneuro {
 namespace {
@@ -21,34 +20,35 @@ bool is_considered(const FormatTuple& formats, const FormatTuple& model) {
   return same_types(formats.inputs, model.inputs) && same_types(formats.outputs, model.outputs);
 }
 
-Candidate candidate_of(const Implementation& implementation) {
-  Candidate candidate;
-  candidate.routine = &implementation.routine();
-  candidate.params = implementation.default_params();
-  candidate.formats = formats_of(implementation.whole_problem());
-  candidate.unit_us = estimated_cost(implementation);
-  return candidate;
+DefaultCandidate candidate_of(const Implementation& implementation) {
+  return {&implementation.routine(), implementation.default_params(),
+          formats_of(implementation.whole_problem()), estimated_cost(implementation)};
 }
 
-bool has_formats(const std::vector<Candidate>& candidates, const FormatTuple& formats) {
+bool has_formats(const std::vector<DefaultCandidate>& candidates, const FormatTuple& formats) {
   return std::ranges::any_of(
-      candidates, [&](const Candidate& candidate) { return candidate.formats == formats; });
+      candidates, [&](const DefaultCandidate& candidate) { return candidate.formats == formats; });
 }
 
 }  // namespace
 
-std::vector<Candidate> DefaultCandidates::of(const Problem& problem) const {
-  Candidate plain;
+Choice DefaultCandidate::choice() const {
+  return {.routine = routine == nullptr ? std::string() : routine->descriptor().str(),
+          .params = params,
+          .formats = formats};
+}
+
+std::vector<DefaultCandidate> DefaultCandidates::of(const Problem& problem) const {
+  DefaultCandidate plain;
   plain.formats = formats_of(problem);
-  plain.unit_us = 0;
   if (problem.type->is_view) return {plain};
   // Where nothing computes the layer, the plan says so.
   const auto usual = context_.default_choice(problem, schemas_);
   if (!usual.ok()) return {plain};
   plain.routine = &(*usual)->routine();
   if (std::isinf((*usual)->speed())) return {plain};
-  plain.unit_us = estimated_cost(**usual);
-  std::vector<Candidate> candidates = {plain};
+  plain.cost = estimated_cost(**usual);
+  std::vector<DefaultCandidate> candidates = {plain};
   add_float32(problem, candidates);
   add_others(problem, candidates);
   return candidates;
@@ -56,7 +56,7 @@ std::vector<Candidate> DefaultCandidates::of(const Problem& problem) const {
 
 // Where a layer of 16-bit numbers has nothing but cpu/naive: the default routine in float32.
 void DefaultCandidates::add_float32(const Problem& problem,
-                                    std::vector<Candidate>& candidates) const {
+                                    std::vector<DefaultCandidate>& candidates) const {
   const auto is_half = [](const TensorSpec& spec) {
     return spec.type == DataType::float16 || spec.type == DataType::bfloat16;
   };
@@ -66,14 +66,14 @@ void DefaultCandidates::add_float32(const Problem& problem,
   for (const FormatTuple& formats : uniform_formats(problem, DataType::float32, Layout::plain)) {
     const auto wide = context_.default_choice(with_formats(problem, formats), schemas_);
     if (!wide.ok() || (*wide)->routine().facts().default_rank == 0) continue;
-    candidates[0].unit_us /= constants::kNaiveSpeed;
+    candidates[0].cost /= kNaiveSpeed;
     candidates.push_back(candidate_of(**wide));
   }
 }
 
 // The best routine in each of the other formats.
 void DefaultCandidates::add_others(const Problem& problem,
-                                   std::vector<Candidate>& candidates) const {
+                                   std::vector<DefaultCandidate>& candidates) const {
   for (const Routine* routine : ranked(problem)) {
     if (routine->descriptor().layout != Layout::channels_last) continue;
     for (const FormatTuple& formats : routine->formats(problem)) {
@@ -86,7 +86,7 @@ void DefaultCandidates::add_others(const Problem& problem,
 }
 
 void DefaultCandidates::add_in(const FormatTuple& formats, const Problem& problem,
-                               std::vector<Candidate>& candidates) const {
+                               std::vector<DefaultCandidate>& candidates) const {
   if (problem.type->is_view || has_formats(candidates, formats)) return;
   for (const Routine* routine : ranked(problem)) {
     const std::vector<FormatTuple> known = routine->formats(problem);

@@ -1,5 +1,5 @@
 // Which layers lose their 16-bit candidates to large values, and what becomes of layers alike.
-#include "profiler/tune/half_range.h"
+#include "profiler/tune/fp16_overflow.h"
 
 #include <catch2/catch.hpp>
 
@@ -21,7 +21,7 @@ bool has_half(const LayerCandidates& layer) {
 
 }  // namespace
 
-TEST_CASE("half range: views that lose candidates share nothing with others of their problem") {
+TEST_CASE("fp16 overflow: views that lose candidates share nothing with others of their problem") {
   SmallNetBuilder b;
   const TensorId x = b.input("x", DynamicShape(Shape{1, 8, 4}));
   const TensorId loud = b.scaled("loud", x, 60000);
@@ -51,7 +51,7 @@ TEST_CASE("half range: views that lose candidates share nothing with others of t
   for (const std::size_t l : {multiply, lost, kept}) REQUIRE(has_half(layers[l]));
 
   const std::vector<std::vector<Tensor>> inputs = {{random_image(1, shapes[0])}};
-  const auto range = HalfRange::measure(core, graph, shapes, inputs);
+  const auto range = Fp16Overflow::measure(core, graph, shapes, inputs);
   REQUIRE(range.ok());
   const auto dropped = range->drop_candidates(core->routine_context(), problems, rules, layers);
   REQUIRE(dropped.ok());

@@ -1,4 +1,4 @@
-#include "profiler/measure/element_check.h"
+#include "verify/element_check.h"
 
 #include <fmt/format.h>
 
@@ -7,51 +7,10 @@
 
 #include "core/base/element.h"
 #include "core/routine/format.h"
+#include "verify/float_type.h"
 
 namespace softneuro {
 namespace {
-
-// A type of real numbers.
-struct Numbers {
-  int digits = 24;    // of the mantissa, the leading one included
-  int lowest = -126;  // exponent of the smallest normal number
-  double largest = 0x1.fffffep127;
-
-  double smallest_normal() const { return std::ldexp(1.0, lowest); }
-  double ulp(double value) const {
-    if (value == 0 || !std::isfinite(value)) return std::ldexp(1.0, lowest - digits + 1);
-    return std::ldexp(1.0, std::max(std::ilogb(value), lowest) - digits + 1);
-  }
-  // Where rounding gives infinity.
-  double end() const { return largest + ulp(largest) / 2; }
-};
-
-Numbers numbers_of(DataType type) {
-  switch (type) {
-    case DataType::float16:
-      return {11, -14, 65504};
-    case DataType::bfloat16:
-      return {8, -126, 0x1.fep127};
-    case DataType::float64:
-      return {53, -1022, 0x1.fffffffffffffp1023};
-    default:
-      return {};
-  }
-}
-
-// Where element `i` of `output` has its operand, which broadcasts to it.
-std::int64_t place(std::int64_t i, const Shape& output, const Shape& operand) {
-  if (operand == output) return i;
-  std::int64_t at = 0, step = 1;
-  const int shift = output.rank() - operand.rank();
-  for (int d = output.rank() - 1; d >= shift; --d) {
-    const std::int64_t size = operand[d - shift];
-    if (size != 1) at += i % output[d] * step;
-    step *= size;
-    i /= output[d];
-  }
-  return at;
-}
 
 double apply_step(const PostOp& op, double value, double operand) {
   if (op.kind == PostOp::Kind::unary)
@@ -73,37 +32,50 @@ std::optional<float> limit_of(const Problem& problem, std::size_t input, float o
 }
 
 // What stands in front of the post-ops.
-std::optional<PostOp> own_function(const Problem& problem) {
-  PostOp own;
+std::optional<PostOp> first_function(const Problem& problem) {
+  PostOp first;
   if (problem.type->name == "unary") {
-    if (!parse(problem.params.text("op"), own.unary)) return std::nullopt;
-    own.alpha = static_cast<float>(problem.params.real("alpha"));
-    own.beta = static_cast<float>(problem.params.real("beta"));
-    return own;
+    if (!parse(problem.params.text("op"), first.unary)) return std::nullopt;
+    first.alpha = static_cast<float>(problem.params.real("alpha"));
+    first.beta = static_cast<float>(problem.params.real("beta"));
+    return first;
   }
   if (problem.type->name == "binary") {
-    own.kind = PostOp::Kind::binary;
-    own.input = 1;
-    if (!parse(problem.params.text("op"), own.binary)) return std::nullopt;
-    return own;
+    first.kind = PostOp::Kind::binary;
+    first.input = 1;
+    if (!parse(problem.params.text("op"), first.binary)) return std::nullopt;
+    return first;
   }
   if (problem.type->name != "clip") return std::nullopt;
   const auto low = limit_of(problem, 1, -INFINITY), high = limit_of(problem, 2, INFINITY);
   if (!low || !high) return std::nullopt;
-  own.unary = UnaryOp::clip;
-  own.alpha = *low;
-  own.beta = *high;
-  return own;
+  first.unary = UnaryOp::clip;
+  first.alpha = *low;
+  first.beta = *high;
+  return first;
 }
 
 }  // namespace
 
+std::int64_t broadcast_index(std::int64_t i, const Shape& output, const Shape& operand) {
+  if (operand == output) return i;
+  std::int64_t at = 0, step = 1;
+  const int shift = output.rank() - operand.rank();
+  for (int d = output.rank() - 1; d >= shift; --d) {
+    const std::int64_t size = operand[d - shift];
+    if (size != 1) at += i % output[d] * step;
+    step *= size;
+    i /= output[d];
+  }
+  return at;
+}
+
 std::optional<ElementChain> ElementChain::of(const Problem& problem) {
-  std::optional<PostOp> own = own_function(problem);
-  std::optional<ElementChain> chain = own ? of_post_ops(problem) : std::nullopt;
-  if (!chain || !has_real_result(*own)) return std::nullopt;
+  std::optional<PostOp> first = first_function(problem);
+  std::optional<ElementChain> chain = first ? of_post_ops(problem) : std::nullopt;
+  if (!chain || !has_real_result(*first)) return std::nullopt;
   chain->first_shape_ = problem.inputs[0].shape;
-  chain->steps_.insert(chain->steps_.begin(), step_of(problem, *own));
+  chain->steps_.insert(chain->steps_.begin(), step_of(problem, *first));
   return chain;
 }
 
@@ -130,11 +102,12 @@ class ElementChain::Way {
  public:
   Way(const ElementChain& chain, std::span<const Tensor> inputs, std::int64_t i)
       : steps_(chain.steps_) {
-    values_[0] = load(view_of(inputs[0]), place(i, chain.shape_, chain.first_shape_));
+    values_[0] = load(view_of(inputs[0]), broadcast_index(i, chain.shape_, chain.first_shape_));
     for (std::size_t s = 0; s < steps_.size(); ++s) {
       const PostOp& op = steps_[s].op;
       if (op.kind == PostOp::Kind::binary)
-        operands_[s] = load(view_of(inputs[op.input]), place(i, chain.shape_, steps_[s].shape));
+        operands_[s] =
+            load(view_of(inputs[op.input]), broadcast_index(i, chain.shape_, steps_[s].shape));
       values_[s + 1] = apply_step(op, values_[s], operands_[s]);
     }
   }
@@ -142,21 +115,21 @@ class ElementChain::Way {
   double result() const { return values_[steps_.size()]; }
 
   // Whether a type of these numbers cannot hold what is made on the way.
-  bool overflows(const Numbers& numbers) const {
+  bool overflows(const FloatType& numbers) const {
     for (std::size_t s = 1; s < steps_.size(); ++s)
       if (std::isfinite(values_[s]) && std::fabs(values_[s]) > numbers.end()) return true;
     return false;
   }
 
   // How small a result of step `s` may be left to underflow.
-  double floor(std::size_t s, const Numbers& numbers) const {
+  double floor(std::size_t s, const FloatType& numbers) const {
     const FunctionAccuracy& accuracy = steps_[s].accuracy;
     const double factor = accuracy.is_product ? std::max(std::fabs(values_[s]), 1.0) : 1;
     return numbers.smallest_normal() * accuracy.vanishing * factor;
   }
 
   // How far the result moves by what is rounded in front of step `s`, and as if there.
-  double moved_by(std::size_t s, const Numbers& numbers, double slack) {
+  double moved_by(std::size_t s, const FloatType& numbers, double slack) {
     const double value = values_[s], argument = slack * steps_[s].accuracy.argument;
     const double rounding = s == 0 ? 0 : 0.5 + slack * steps_[s - 1].accuracy.result;
     double moved = 0;
@@ -194,7 +167,7 @@ class ElementChain::Way {
 ElementChain::Element ElementChain::element(std::span<const Tensor> inputs, std::int64_t i,
                                             DataType arithmetic, DataType output,
                                             double slack) const {
-  const Numbers numbers = numbers_of(arithmetic), rounded = numbers_of(output);
+  const FloatType numbers = float_type_of(arithmetic), rounded = float_type_of(output);
   Way way(*this, inputs, i);
   Element element;
   element.exact = way.result();
@@ -218,7 +191,7 @@ std::string ElementReport::fault() const {
 namespace {
 
 // How far `actual` is off, as a share of what is allowed.
-double share_of(const ElementChain::Element& element, double actual, const Numbers& numbers) {
+double share_of(const ElementChain::Element& element, double actual, const FloatType& numbers) {
   const double exact = element.exact;
   if (std::isinf(element.allowed)) return 0;
   if (std::isnan(exact) || std::isnan(actual))
@@ -243,7 +216,7 @@ ElementReport check_elements(const ElementChain& chain, std::span<const Tensor> 
                              const Tensor& actual, DataType arithmetic, DataType output,
                              double slack, std::int64_t most) {
   const TensorView view = view_of(actual);
-  const Numbers numbers = numbers_of(output);
+  const FloatType numbers = float_type_of(output);
   ElementReport worst;
   const std::int64_t count = std::min(actual.elements(), most);
   for (std::int64_t i = 0; i < count; ++i) {

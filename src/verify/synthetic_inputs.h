@@ -12,7 +12,7 @@
 
 namespace softneuro {
 
-inline constexpr int kMadeInputsEnd = 1 << 18;  // above every MadeInputs::usable
+inline constexpr int kUsableEnd = 1 << 18;  // above every SyntheticInputs::usable
 
 // How a net uses one of its inputs.
 struct InputUse {
@@ -28,7 +28,7 @@ std::vector<InputUse> input_uses(const Graph& graph);
 // set.
 void fill_usable(Tensor& tensor, const InputUse& use, bool with_zeros);
 
-struct MadeInputs {
+struct SyntheticInputs {
   // Each in the order of the graph's inputs. None: no set was found that the graph runs on.
   std::vector<std::vector<Tensor>> sets;
   // Which of the sets that can be made these are, as a bit mask; 0 where the graph overflows.
@@ -44,9 +44,9 @@ struct MadeInputs {
 // that such layers accept. A set on which the graph passes the range of its types is made smaller.
 // Each set is tried in a run, unless `usable` of an earlier call for the same graph and shapes is
 // given.
-SN_INTREE Result<MadeInputs> make_inputs(const std::shared_ptr<Runtime>& core,
-                                         const std::shared_ptr<const Graph>& graph,
-                                         std::span<const Shape> shapes,
-                                         std::optional<std::uint32_t> usable = {});
+SN_INTREE Result<SyntheticInputs> make_synthetic_inputs(const std::shared_ptr<Runtime>& runtime,
+                                                        const std::shared_ptr<const Graph>& graph,
+                                                        std::span<const Shape> shapes,
+                                                        std::optional<std::uint32_t> usable = {});
 
 }  // namespace softneuro

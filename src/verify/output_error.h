@@ -1,4 +1,4 @@
-// How far the answers of a net are from those of its reference, on samples (TuneOptions::metric).
+// How far the outputs of a net are from those of its reference, on samples (TuneOptions::metric).
 #pragma once
 
 #include <span>
@@ -23,7 +23,7 @@ bool has_classes(std::span<const Tensor> outputs);
 // its 95 % interval.
 double largest_unseen_top1_error(std::size_t samples);
 
-class SN_INTREE AnswerError {
+class SN_INTREE OutputError {
  public:
   // One sample's outputs. Outputs of other shapes than the reference's cannot be compared and add
   // nothing but to incomparable(). Booleans and integers of 32 and 64 bits count as classes, that
@@ -39,7 +39,7 @@ class SN_INTREE AnswerError {
   // What each sample adds to the squared relative RMS of the worst output.
   std::vector<double> squares_by_sample() const;
 
-  // Top-1 agreement; NaN where an answer holds no classes.
+  // Top-1 agreement; NaN where an output holds no classes.
   double agreement() const;
 
   std::size_t samples() const { return moved_.size(); }

@@ -1,4 +1,4 @@
-#include "profiler/measure/function_accuracy.h"
+#include "verify/function_accuracy.h"
 
 namespace softneuro {
 

@@ -1,4 +1,4 @@
-#include "verify/made_inputs.h"
+#include "verify/synthetic_inputs.h"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 #include "core/graph/layer_type.h"
 #include "core/plan/plan_impl.h"
 #include "passes/adopt_quantization.h"
-#include "profiler/measure/kernel_bench.h"
 #include "verify/overflow.h"
+#include "verify/random_inputs.h"
 
 namespace softneuro {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::array kWithZeros = {false, true};  // integers are zero
 // Real inputs are made so many times smaller while the net overflows on them: a product of two of
 // them shrinks by 256 each time, and the third are small enough to say little about other inputs.
 constexpr std::array kScales = {1.0, 0x1p-4, 0x1p-8};
-static_assert(1 << (kScales.size() * kWithZeros.size() * kDistributions.size()) == kMadeInputsEnd);
+static_assert(1 << (kScales.size() * kWithZeros.size() * kDistributions.size()) == kUsableEnd);
 constexpr double kBrightest = 255;      // of an image in bytes
 constexpr std::int64_t kStride = 7919;  // between positions that are picked: a prime, to mix them
 constexpr double kLoud = 4;             // widens `normal` for inputs that are no images
@@ -129,19 +129,19 @@ void fill(Tensor& tensor, const InputUse& use, const SetKind& kind) {
 // Makes the sets of inputs of one graph, and tries them.
 class InputMaker {
  public:
-  InputMaker(const std::shared_ptr<Runtime>& core, const std::shared_ptr<const Graph>& graph,
+  InputMaker(const std::shared_ptr<Runtime>& runtime, const std::shared_ptr<const Graph>& graph,
              std::span<const Shape> shapes)
-      : core_(core),
+      : runtime_(runtime),
         graph_(graph),
         shapes_(shapes),
         uses_(input_uses(*graph)),
-        overflow_(core, graph, shapes) {}
+        overflow_(runtime, graph, shapes) {}
 
   Result<std::vector<Tensor>> make(const SetKind& kind) const {
     std::vector<Tensor> set;
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
       const DataType type = graph_->tensor(graph_->inputs[i]).type;
-      SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(type, shapes_[i], core_->allocator()));
+      SN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::create(type, shapes_[i], runtime_->allocator()));
       fill(tensor, uses_[i], kind);
       set.push_back(std::move(tensor));
     }
@@ -151,7 +151,7 @@ class InputMaker {
   enum class Trial : std::uint8_t { good, fails, overflows };
   Result<Trial> run(const std::vector<Tensor>& set) {
     if (!session_) {
-      SN_ASSIGN_OR_RETURN(const auto plan, build_plan(core_, graph_, shapes_));
+      SN_ASSIGN_OR_RETURN(const auto plan, build_plan(runtime_, graph_, shapes_));
       SN_ASSIGN_OR_RETURN(session_, Session::create(plan));
     }
     std::vector<Tensor> outputs(graph_->outputs.size());
@@ -166,7 +166,7 @@ class InputMaker {
   const Status& failure() const { return failure_; }
 
  private:
-  std::shared_ptr<Runtime> core_;
+  std::shared_ptr<Runtime> runtime_;
   std::shared_ptr<const Graph> graph_;
   std::span<const Shape> shapes_;
   std::vector<InputUse> uses_;
@@ -188,17 +188,18 @@ void fill_usable(Tensor& tensor, const InputUse& use, bool with_zeros) {
   fill(tensor, use, {1, with_zeros, Distribution::normal});
 }
 
-Result<MadeInputs> make_inputs(const std::shared_ptr<Runtime>& core,
-                               const std::shared_ptr<const Graph>& graph,
-                               std::span<const Shape> shapes, std::optional<std::uint32_t> usable) {
-  InputMaker maker(core, graph, shapes);
-  MadeInputs made;
+Result<SyntheticInputs> make_synthetic_inputs(const std::shared_ptr<Runtime>& runtime,
+                                              const std::shared_ptr<const Graph>& graph,
+                                              std::span<const Shape> shapes,
+                                              std::optional<std::uint32_t> usable) {
+  InputMaker maker(runtime, graph, shapes);
+  SyntheticInputs synthetic;
   std::vector<std::vector<Tensor>> overflowing;
   // The first scales of all distributions are the lowest bits.
   const auto bit_of = [](std::size_t scale, std::size_t zeros, std::size_t distribution) {
     return 1u << ((scale * kWithZeros.size() + zeros) * kDistributions.size() + distribution);
   };
-  for (std::size_t z = 0; z < kWithZeros.size() && made.sets.empty(); ++z)
+  for (std::size_t z = 0; z < kWithZeros.size() && synthetic.sets.empty(); ++z)
     for (std::size_t d = 0; d < kDistributions.size(); ++d)
       for (std::size_t s = 0; s < kScales.size(); ++s) {
         if (usable && (*usable & bit_of(s, z, d)) == 0) continue;
@@ -210,16 +211,16 @@ Result<MadeInputs> make_inputs(const std::shared_ptr<Runtime>& core,
         }
         if (trial == InputMaker::Trial::fails) break;
         if (trial == InputMaker::Trial::good) {
-          made.usable |= bit_of(s, z, d);
-          made.sets.push_back(std::move(set));
+          synthetic.usable |= bit_of(s, z, d);
+          synthetic.sets.push_back(std::move(set));
           break;
         }
         if (s + 1 == kScales.size()) overflowing.push_back(std::move(set));
       }
-  made.failure = maker.failure();
-  made.overflows = made.sets.empty() && !overflowing.empty();
-  if (made.overflows) made.sets = std::move(overflowing);
-  return made;
+  synthetic.failure = maker.failure();
+  synthetic.overflows = synthetic.sets.empty() && !overflowing.empty();
+  if (synthetic.overflows) synthetic.sets = std::move(overflowing);
+  return synthetic;
 }
 
 }  // namespace softneuro

@@ -1,4 +1,4 @@
-#include "profiler/tune/half_range.h"
+#include "profiler/tune/fp16_overflow.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,19 +9,15 @@
 #include "core/routine/layer_cost.h"
 #include "cpu/simd/float_span.h"
 #include "profiler/measure/constants.h"
+#include "verify/float_type.h"
 #include "verify/inner_values.h"
 
 namespace softneuro {
 namespace {
 
-constexpr double kLargestHalf = 65504;
-constexpr double kLargestBFloat16 = 0x1.fep127;
-
 // The largest number of a format's type, where tensors may reach it.
 double largest_of(const Format& format) {
-  return format.type == DataType::float16    ? kLargestHalf
-         : format.type == DataType::bfloat16 ? kLargestBFloat16
-                                             : INFINITY;
+  return is_of_16_bits(format.type) ? float_type_of(format.type).largest : INFINITY;
 }
 
 // Infinite where a value is.
@@ -54,36 +50,42 @@ double largest_sum(const Problem& problem, double largest_x) {
 
 }  // namespace
 
-Result<HalfRange> HalfRange::measure(const std::shared_ptr<Runtime>& core,
-                                     const std::shared_ptr<const Graph>& graph,
-                                     std::span<const Shape> shapes,
-                                     std::span<const std::vector<Tensor>> inputs) {
-  HalfRange range;
+Result<Fp16Overflow> Fp16Overflow::measure(const std::shared_ptr<Runtime>& runtime,
+                                           const std::shared_ptr<const Graph>& graph,
+                                           std::span<const Shape> shapes,
+                                           std::span<const std::vector<Tensor>> inputs) {
+  Fp16Overflow range;
   range.largest_.assign(graph->tensor_count(), 0);
-  std::vector<TensorId> inner;
-  for (const Layer& layer : graph->layers())
-    for (const TensorId id : layer.outputs)
-      if (id != kNoTensor && is_real(graph->tensor(id).type)) inner.push_back(id);
   const auto see = [&](TensorId id, const Tensor& tensor) -> Status {
     if (!is_real(tensor.data_type())) return {};
-    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(tensor, core->allocator()));
+    SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(tensor, runtime->allocator()));
     range.largest_[id] = std::max(range.largest_[id], largest_magnitude(floats));
     return {};
   };
   for (const std::vector<Tensor>& set : inputs)
     for (std::size_t i = 0; i < set.size(); ++i) SN_RETURN_IF_ERROR(see(graph->inputs[i], set[i]));
-  SN_ASSIGN_OR_RETURN(const auto parts, in_parts(core, graph, shapes, inner));
-  for (const std::vector<TensorId>& part : parts) {
-    SN_ASSIGN_OR_RETURN(InnerValues values, InnerValues::create(core, graph, shapes, part));
+  SN_ASSIGN_OR_RETURN(const auto outline, outline_plan(runtime, graph, shapes));
+  const auto want = [&](std::size_t layer, std::vector<TensorId>& wanted) {
+    std::size_t bytes = 0;
+    for (const TensorId id : graph->layers()[layer].outputs) {
+      if (id == kNoTensor || !is_real(graph->tensor(id).type)) continue;
+      wanted.push_back(id);
+      bytes += plain_bytes(outline->tensors[id]);
+    }
+    return bytes;
+  };
+  for (const InnerPart& part : in_parts(graph->layers().size(), want)) {
+    SN_ASSIGN_OR_RETURN(InnerValues values,
+                        InnerValues::create(runtime, graph, shapes, part.wanted));
     for (const std::vector<Tensor>& set : inputs) {
       SN_RETURN_IF_ERROR(values.run(set));
-      for (const TensorId id : part) SN_RETURN_IF_ERROR(see(id, values.find(id)));
+      for (const TensorId id : part.wanted) SN_RETURN_IF_ERROR(see(id, values.find(id)));
     }
   }
   return range;
 }
 
-bool HalfRange::fits(const LayerCandidates& entry, const Candidate& candidate) const {
+bool Fp16Overflow::fits(const LayerCandidates& entry, const Candidate& candidate) const {
   const Layer& layer = *entry.layer.layer;
   const auto is_beyond = [&](TensorId id, const Format& format) {
     return id != kNoTensor && largest_[id] * constants::kHeadroom > largest_of(format);
@@ -95,7 +97,7 @@ bool HalfRange::fits(const LayerCandidates& entry, const Candidate& candidate) c
   return true;
 }
 
-Result<std::map<DataType, std::size_t>> HalfRange::drop_candidates(
+Result<std::map<DataType, std::size_t>> Fp16Overflow::drop_candidates(
     const RoutineContext& context, const NetProblems& problems, const CandidateRules& rules,
     std::vector<LayerCandidates>& layers) const {
   std::set<std::ptrdiff_t> touched;
@@ -110,7 +112,7 @@ Result<std::map<DataType, std::size_t>> HalfRange::drop_candidates(
           candidate.routine->facts().accumulator != DataType::float16)
         return false;
       if (sum < 0) sum = largest_sum(entry.layer.problem, largest_x);
-      return sum > kLargestHalf;
+      return sum > float_type_of(DataType::float16).largest;
     };
     std::set<DataType> types;
     const auto lost = std::erase_if(entry.candidates, [&](const Candidate& candidate) {

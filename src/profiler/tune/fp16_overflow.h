@@ -14,13 +14,13 @@
 namespace softneuro {
 
 // What runs with default choices have shown of a graph's tensors.
-class HalfRange {
+class Fp16Overflow {
  public:
   // `inputs`: sets of inputs in the order of the graph's inputs.
-  static Result<HalfRange> measure(const std::shared_ptr<Runtime>& core,
-                                   const std::shared_ptr<const Graph>& graph,
-                                   std::span<const Shape> shapes,
-                                   std::span<const std::vector<Tensor>> inputs);
+  static Result<Fp16Overflow> measure(const std::shared_ptr<Runtime>& runtime,
+                                      const std::shared_ptr<const Graph>& graph,
+                                      std::span<const Shape> shapes,
+                                      std::span<const std::vector<Tensor>> inputs);
 
   // Takes out candidates that store a tensor in 16 bits whose values come near to the largest
   // number, and those that sum in float16 what may pass it on the way. Layers that then have none

@@ -1,5 +1,5 @@
 // What rounding explains of a difference between two tensors, and what it does not.
-#include "profiler/measure/departure.h"
+#include "verify/tensor_difference.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -33,78 +33,81 @@ Tensor rounded(std::vector<float> values, float factor, float step) {
   return filled(values);
 }
 
-Explained explained_by(DataType type, double step) {
-  Explained explained;
-  explained.relative = tolerance_of(type);
-  explained.unbiased = type != DataType::float32;
-  explained.step = step;
-  return explained;
+Tolerance tolerance_by(DataType type, double step) {
+  Tolerance tolerance;
+  tolerance.relative = tolerance_of(type);
+  tolerance.unbiased = type != DataType::float32;
+  tolerance.step = step;
+  return tolerance;
 }
 
 }  // namespace
 
-TEST_CASE("departure: rounding to 8 bits is explained, one per cent too much is not",
+TEST_CASE("tensor difference: rounding to 8 bits is explained, one per cent too much is not",
           "[verification]") {
   const std::vector<float> values = normal_values();
-  const Explained explained = explained_by(DataType::qint8, 6.0 / 255);
+  const Tolerance tolerance = tolerance_by(DataType::qint8, 6.0 / 255);
   for (const float factor : {1.0f, 1.01f, 0.99f}) {
     CAPTURE(factor);
     const std::string why =
-        departure(filled(values), rounded(values, factor, 6.0f / 255), explained);
+        mismatch(filled(values), rounded(values, factor, 6.0f / 255), tolerance);
     CHECK(why.empty() == (factor == 1.0f));
   }
 }
 
-TEST_CASE("departure: rounding to 11 bits is explained, one per cent too much is not",
+TEST_CASE("tensor difference: rounding to 11 bits is explained, one per cent too much is not",
           "[verification]") {
   const std::vector<float> values = normal_values();
-  const Explained explained = explained_by(DataType::float16, 0);
-  CHECK(departure(filled(values), rounded(values, 1, 0x1p-10f), explained).empty());
-  CHECK(departure(filled(values), rounded(values, 1.01f, 0x1p-10f), explained)
+  const Tolerance tolerance = tolerance_by(DataType::float16, 0);
+  CHECK(mismatch(filled(values), rounded(values, 1, 0x1p-10f), tolerance).empty());
+  CHECK(mismatch(filled(values), rounded(values, 1.01f, 0x1p-10f), tolerance)
             .find("scaled by 1.01") != std::string::npos);
 }
 
-TEST_CASE("departure: copies of few numbers may all be rounded one way", "[verification]") {
+TEST_CASE("tensor difference: copies of few numbers may all be rounded one way", "[verification]") {
   const std::vector<float> all = normal_values();
-  const Explained explained = explained_by(DataType::qint8, 0.1);
+  const Tolerance tolerance = tolerance_by(DataType::qint8, 0.1);
   for (std::size_t first = 0; first + 12 <= all.size(); first += 12) {
     std::vector<float> copies;
     for (int copy = 0; copy < 50; ++copy)
       copies.insert(copies.end(), all.begin() + static_cast<std::ptrdiff_t>(first),
                     all.begin() + static_cast<std::ptrdiff_t>(first) + 12);
     CAPTURE(first);
-    CHECK(departure(filled(copies), rounded(copies, 1, 0.1f), explained).empty());
+    CHECK(mismatch(filled(copies), rounded(copies, 1, 0.1f), tolerance).empty());
   }
   std::vector<float> twice = all;
   twice.insert(twice.end(), all.begin(), all.end());
-  CHECK_FALSE(departure(filled(twice), rounded(twice, 1.01f, 0.1f), explained).empty());
+  CHECK_FALSE(mismatch(filled(twice), rounded(twice, 1.01f, 0.1f), tolerance).empty());
 }
 
-TEST_CASE("departure: values within a few levels may shrink by rounding alone", "[verification]") {
+TEST_CASE("tensor difference: values within a few levels may shrink by rounding alone",
+          "[verification]") {
   const std::vector<float> values = normal_values(0.3f);  // of a level
-  CHECK(departure(filled(values), rounded(values, 1, 1), explained_by(DataType::qint8, 1)).empty());
+  CHECK(mismatch(filled(values), rounded(values, 1, 1), tolerance_by(DataType::qint8, 1)).empty());
 }
 
-TEST_CASE("departure: in float32 few values on levels may move, by one level", "[verification]") {
-  Explained explained = explained_by(DataType::float32, 1);
-  explained.on_levels = true;
+TEST_CASE("tensor difference: in float32 few values on levels may move, by one level",
+          "[verification]") {
+  Tolerance tolerance = tolerance_by(DataType::float32, 1);
+  tolerance.on_levels = true;
   const Tensor expected = rounded(normal_values(20), 1, 1);
   const auto moved = [&](std::size_t count, float by) {
     Tensor actual = expected.clone().value();
     for (std::size_t i = 0; i < count; ++i) actual.mutable_values<float>()[i] += by;
     return actual;
   };
-  CHECK(departure(expected, moved(40, 1), explained).empty());
-  CHECK_FALSE(departure(expected, moved(400, 1), explained).empty());
-  CHECK_FALSE(departure(expected, moved(10, 2), explained).empty());
+  CHECK(mismatch(expected, moved(40, 1), tolerance).empty());
+  CHECK_FALSE(mismatch(expected, moved(400, 1), tolerance).empty());
+  CHECK_FALSE(mismatch(expected, moved(10, 2), tolerance).empty());
 }
 
-TEST_CASE("departure: NaN and infinities have to be where they are expected", "[verification]") {
+TEST_CASE("tensor difference: NaN and infinities have to be where they are expected",
+          "[verification]") {
   std::vector<float> values = normal_values();
   values[3] = std::numeric_limits<float>::quiet_NaN();
   values[4] = std::numeric_limits<float>::infinity();
   const Tensor expected = filled(values);
-  CHECK(departure(expected, expected, explained_by(DataType::float16, 0)).empty());
+  CHECK(mismatch(expected, expected, tolerance_by(DataType::float16, 0)).empty());
   values[4] = 65504;
-  CHECK_FALSE(departure(expected, filled(values), explained_by(DataType::float16, 0)).empty());
+  CHECK_FALSE(mismatch(expected, filled(values), tolerance_by(DataType::float16, 0)).empty());
 }

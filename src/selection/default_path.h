@@ -24,6 +24,8 @@ SN_INTREE Result<RoutinePath> default_path(const RoutineContext& context,
 struct MendedPath {
   RoutinePath path;
   bool is_default = false;  // all of it is default_path(): what was left is not worth its adapts
+  // The path was measured with other vector instructions, which its choices in floating point need.
+  bool is_of_other_processor = false;
 };
 
 // Where a path was measured.
@@ -40,6 +42,9 @@ enum class MeasuredOn { this_machine, similar_machine, other_instructions };
 SN_INTREE Result<MendedPath> mend_path(const RoutineContext& context, const NetProblems& problems,
                                        std::span<const std::string> schemas, RoutinePath kept,
                                        const Choices& lost, MeasuredOn measured);
+
+// Implementation::speed() of cpu/naive, which computes one element after the other in double.
+inline constexpr double kNaiveSpeed = 0.01;
 
 // What a layer costs in the formats of its problem, in multiply-adds of a dense channels-last
 // product: arithmetic at Implementation::speed(), and the bytes that it moves.

@@ -1,7 +1,8 @@
-// How far two tensors differ, and whether by more than rounding explains.
+// How far two tensors differ, and whether by more than rounding explains. Tensors are plain.
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 #include "softneuro/export.h"
@@ -15,11 +16,16 @@ SN_INTREE double tolerance_of(DataType type);
 struct RealRange {
   double low = -INFINITY, high = INFINITY;
 };
+// A result in another order of sums may be farther from the model's than either is from exact.
+inline constexpr double kFloatNoise = 8;
+// Sums in another order end on the other side of a tie now and then, and rarely.
+inline constexpr double kMovedShare = 0.02;
+
 // What 8 bits can say. Precondition: per tensor.
 RealRange range_of(const Quantization& quantization);
 
-// What explains a difference.
-struct Explained {
+// What a tensor may differ by.
+struct Tolerance {
   double relative = 0;  // RMS of the difference over that of the expected values
   double absolute = 0;  // RMS
   // Of the levels that the actual values are rounded to; 0: none.
@@ -45,13 +51,29 @@ struct SN_INTREE Comparison {
   double relative() const;  // RMS of the difference over that of the expected values
 };
 
-// Of plain tensors of one shape; expected values count as held within `range`.
+// Of tensors of one shape; expected values count as held within `range`.
 SN_INTREE Comparison compare_tensors(const Tensor& expected, const Tensor& actual, double step,
                                      const RealRange& range = {});
 
-// Why the difference is not explained, in one phrase; empty if it is. Tensors of integers and
-// booleans must be equal. Precondition: both plain and of one data type and shape.
-SN_INTREE std::string departure(const Tensor& expected, const Tensor& actual,
-                                const Explained& explained);
+// Why the difference is beyond the tolerance, in one phrase; empty if it is not. Tensors of
+// integers and booleans must be equal. Precondition: one data type and shape.
+SN_INTREE std::string mismatch(const Tensor& expected, const Tensor& actual,
+                               const Tolerance& tolerance);
+
+// One type and shape, and the same bytes.
+bool same_bits(const Tensor& a, const Tensor& b);
+// No number of the tensor is infinite or NaN.
+bool is_finite(const Tensor& tensor);
+
+struct UnitDifference {
+  std::int64_t count = 0;   // of elements that are farther apart
+  std::int64_t first = -1;  // of these
+};
+
+// Elements of `actual` that are more than `units` units in the last place away from `expected`, and
+// more than `cancelled_units` of the largest element, since sums cancel. Elements that are infinite
+// or NaN in `expected` are passed over. Both are of one floating-point type and shape.
+UnitDifference unit_difference(const Tensor& expected, const Tensor& actual, double units,
+                               double cancelled_units);
 
 }  // namespace softneuro

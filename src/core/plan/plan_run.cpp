@@ -1,0 +1,254 @@
+#include "core/plan/plan_run.h"
+
+#include <cstring>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+
+namespace softneuro {
+namespace {
+
+std::string described(const Tensor& tensor) {
+  std::string text = fmt::format("{} {}", to_string(tensor.data_type()), tensor.shape().str());
+  if (tensor.layout() != Layout::plain)
+    text += fmt::format(" in layout {} (bound tensors are plain)", to_string(tensor.layout()));
+  return text;
+}
+
+}  // namespace
+
+Status check_input(const PlanImpl& plan, std::size_t i, const Tensor& tensor) {
+  const PlannedTensor& planned = plan.tensors[plan.graph->inputs[i]];
+  if (tensor.data_type() == planned.type && tensor.shape() == planned.shape &&
+      tensor.layout() == Layout::plain)
+    return {};
+  return invalid_argument("input '{}' is {}, the plan takes {} {}", plan.inputs[i].name,
+                          described(tensor), to_string(planned.type), planned.shape.str());
+}
+
+Status check_output(const PlanImpl& plan, std::size_t o, const Tensor& tensor) {
+  const PlannedTensor& planned = plan.tensors[plan.graph->outputs[o]];
+  const bool fixed = plan.has_fixed_shape(o);
+  if (tensor.data_type() != planned.type || (fixed && !(tensor.shape() == planned.shape)) ||
+      tensor.layout() != Layout::plain)
+    return invalid_argument("output '{}' is bound to {}, the plan gives {} {}",
+                            plan.outputs[o].name, described(tensor), to_string(planned.type),
+                            fixed ? planned.shape.str() : plan.outputs[o].shape.str());
+  if (!tensor.writable() && tensor.bytes() > 0)
+    return invalid_argument("output '{}' is bound to read-only memory", plan.outputs[o].name);
+  return {};
+}
+
+Status PlanRun::init(const PlanRun* before) {
+  const std::size_t arena_bytes = plan_.devices[0].arena_bytes;
+  if (before != nullptr && &before->allocator_ == &allocator_ &&
+      before->arena_.bytes() >= arena_bytes) {
+    arena_ = before->arena_;
+  } else {
+    SN_ASSIGN_OR_RETURN(arena_, allocate_bytes(arena_bytes, allocator_));
+  }
+  for (std::size_t d = 1; d < accelerators_.size(); ++d) {
+    Device& device = *plan_.devices[d].device;
+    SN_ASSIGN_OR_RETURN(accelerators_[d].arena, device.allocate(plan_.devices[d].arena_bytes));
+    SN_ASSIGN_OR_RETURN(accelerators_[d].stream, device.create_stream());
+  }
+  for (std::size_t o = 0; o < session_outputs_.size(); ++o) {
+    if (!plan_.has_fixed_shape(o)) continue;
+    const PlannedTensor& planned = plan_.tensors[plan_.graph->outputs[o]];
+    SN_ASSIGN_OR_RETURN(session_outputs_[o],
+                        Tensor::borrow(planned.type, planned.shape,
+                                       base() + plan_.output_offsets[o], planned.bytes));
+  }
+  for (const Step& step : plan_.steps) SN_RETURN_IF_ERROR(add_step(step));
+  return {};
+}
+
+Status PlanRun::begin(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                      const RunOptions& options) {
+  SN_RETURN_IF_ERROR(bind(inputs, outputs));
+  const PoolBurst burst(plan_.runtime->pool());
+  Cancellation cancellation(options.cancel);
+  Status status = guarded([&] {
+    Status ran = run_steps(options, cancellation);
+    return ran.ok() && cancellation.seen() ? cancelled() : ran;
+  });
+  // Nothing that was put into a stream may outlive a run that failed.
+  if (!status.ok()) (void)synchronize();
+  return status;
+}
+
+Status PlanRun::end(std::span<Tensor> outputs) {
+  SN_RETURN_IF_ERROR(synchronize());
+  for (std::size_t o = 0; o < outputs.size(); ++o)
+    if (outputs[o].empty() && plan_.has_fixed_shape(o)) outputs[o] = session_outputs_[o];
+  for (const OutputCopy& copy : plan_.copies)
+    SN_RETURN_IF_ERROR(copy_output(copy, outputs[copy.output]));
+  return {};
+}
+
+std::size_t PlanRun::dynamic_bytes() const {
+  std::size_t bytes = 0;
+  for (const DataDependentTensor& tensor : data_dependent_tensors_)
+    bytes += tensor.buffer.bytes.bytes();
+  for (const StepRun& step : steps_)
+    if (step.data_dependent != nullptr) bytes += step.data_dependent->workspace_bytes();
+  return bytes;
+}
+
+Status PlanRun::add_step(const Step& step) {
+  StepRun& run = steps_.emplace_back();
+  run.inputs = views_of(step.inputs);
+  run.outputs = views_of(step.outputs);
+  if (step.data_dependent) {
+    run.data_dependent =
+        std::make_unique<DataDependentStep>(plan_, step, data_dependent_tensors_, allocator_);
+  } else {
+    SN_ASSIGN_OR_RETURN(run.state, step.kernel->make_state());
+  }
+  return {};
+}
+
+std::vector<TensorView> PlanRun::views_of(const std::vector<TensorId>& ids) {
+  std::vector<TensorView> views(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] == kNoTensor) continue;
+    views[i] = view_of(ids[i]);
+    const Storage storage = root_of(ids[i]).storage;
+    if (storage == Storage::input || storage == Storage::output)
+      patches_.push_back({&views[i], ids[i]});
+  }
+  return views;
+}
+
+void* PlanRun::pointer_of(TensorId id) const {
+  const PlannedTensor& root = root_of(id);
+  switch (root.storage) {
+    case Storage::constant:
+      return const_cast<void*>(root.constant.data());
+    case Storage::arena:
+      return base(root.device) + root.offset;
+    case Storage::input:
+      return const_cast<void*>(input_pointers_[root.io_index]);
+    case Storage::output:
+      return output_pointers_[root.io_index];
+    default:
+      return nullptr;
+  }
+}
+
+TensorView PlanRun::view_of(TensorId id) const {
+  const PlannedTensor& planned = plan_.tensors[id];
+  if (planned.storage == Storage::data_dependent) return data_dependent_tensors_[id].view;
+  return {planned.format.type, planned.format.layout, planned.shape, pointer_of(id)};
+}
+
+Status PlanRun::bind(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  if (inputs.size() != plan_.inputs.size())
+    return invalid_argument("{} inputs are given, the plan takes {}", inputs.size(),
+                            plan_.inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    SN_RETURN_IF_ERROR(check_input(plan_, i, inputs[i]));
+    input_pointers_[i] = inputs[i].data();
+  }
+  if (outputs.size() != plan_.outputs.size())
+    return invalid_argument("{} outputs are asked for, the plan gives {}", outputs.size(),
+                            plan_.outputs.size());
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    if (!plan_.has_fixed_shape(o)) continue;
+    Tensor& output = outputs[o].empty() ? session_outputs_[o] : outputs[o];
+    SN_RETURN_IF_ERROR(check_output(plan_, o, output));
+    output_pointers_[o] = output.mutable_data();
+  }
+  for (const Patch& patch : patches_) patch.view->data = pointer_of(patch.tensor);
+  return {};
+}
+
+Status PlanRun::run_steps(const RunOptions& options, Cancellation& cancellation) {
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    if (cancellation.requested()) return cancelled();
+    if (Status status =
+            options.trace ? run_traced(s, options, cancellation) : run_step(s, cancellation);
+        !status.ok())
+      return guarded([&] {
+        return std::move(status).with_context(
+            fmt::format("layer '{}'", plan_.steps[s].layer->name));
+      });
+  }
+  return {};
+}
+
+Status PlanRun::run_step(std::size_t s, Cancellation& cancellation) {
+  const Step& step = plan_.steps[s];
+  StepRun& run = steps_[s];
+  if (step.needs_sync) SN_RETURN_IF_ERROR(synchronize());
+  const Workers workers(plan_.runtime->pool(),
+                        step.layer->type->cancellable ? &cancellation : nullptr);
+  if (run.data_dependent != nullptr)
+    return run.data_dependent->run(run.inputs, run.outputs, workers);
+  Context context(run.inputs, run.outputs, base(step.device) + step.workspace_offset, workers);
+  context.set_state(run.state.get());
+  if (step.device != 0)
+    context.set_device(accelerators_[step.device].stream.get(),
+                       base() + step.host_workspace_offset);
+  return step.kernel->run(context);
+}
+
+// A step that works on its device alone is timed by the device's clock. One that also touches the
+// host takes as long as it keeps the caller, until its results are there.
+Status PlanRun::run_traced(std::size_t s, const RunOptions& options, Cancellation& cancellation) {
+  const Step& step = plan_.steps[s];
+  if (step.needs_sync) SN_RETURN_IF_ERROR(synchronize());
+  StepTrace trace = {s,
+                     plan_.steps.size(),
+                     step.layer->name.c_str(),
+                     step.layer->type->name.c_str(),
+                     step.routine_name.c_str(),
+                     clock_ns(),
+                     0};
+  if (step.device == 0 || step.layer->type->is_adapt()) {
+    SN_RETURN_IF_ERROR(run_step(s, cancellation));
+    if (step.device != 0) SN_RETURN_IF_ERROR(synchronize());
+    trace.end_ns = clock_ns();
+  } else {
+    Stream& stream = *accelerators_[step.device].stream;
+    SN_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceEvent> begin, stream.record());
+    SN_RETURN_IF_ERROR(run_step(s, cancellation));
+    SN_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceEvent> end, stream.record());
+    SN_RETURN_IF_ERROR(stream.synchronize());
+    SN_ASSIGN_OR_RETURN(const double us, stream.microseconds(*begin, *end));
+    trace.end_ns = trace.begin_ns + static_cast<std::int64_t>(us * 1e3);
+  }
+  options.trace(trace);
+  return {};
+}
+
+// Waits for all devices; the first error of any.
+Status PlanRun::synchronize() {
+  Status status;
+  for (const Accelerator& accelerator : accelerators_)
+    if (accelerator.stream != nullptr)
+      if (Status end = accelerator.stream->synchronize(); status.ok()) status = std::move(end);
+  return status;
+}
+
+Status PlanRun::copy_output(const OutputCopy& copy, Tensor& to) const {
+  const TensorView from = view_of(copy.from);
+  const auto bytes = static_cast<std::size_t>(storage_bytes(from.type, from.shape, Layout::plain));
+  if (plan_.tensors[copy.from].storage == Storage::data_dependent) {
+    if (to.empty()) {
+      SN_ASSIGN_OR_RETURN(to, Tensor::borrow(from.type, from.shape, from.data, bytes));
+      return {};
+    }
+    if (to.data_type() != from.type || !(to.shape() == from.shape) ||
+        (to.mutable_data() == nullptr && bytes > 0))
+      return invalid_argument("output '{}' is {} {} this time, it is bound to {} {}",
+                              plan_.outputs[copy.output].name, to_string(from.type),
+                              from.shape.str(), to_string(to.data_type()), to.shape().str());
+  }
+  // NOLINTNEXTLINE: clang-tidy thinks of kNoTensor, which is never copied from.
+  if (bytes > 0) std::memcpy(to.mutable_data(), from.data, bytes);
+  return {};
+}
+
+}  // namespace softneuro
