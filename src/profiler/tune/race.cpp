@@ -193,7 +193,7 @@ double race_seconds(const TuneContext& context) {
   const std::size_t kinds = context.space.kinds().size();
   // The mixture is compared with each kind, and is often nearly the same plan as one.
   return constants::kRaceSeconds *
-         (context.options.exhaustive ? context.times() : static_cast<double>(kinds));
+         (context.options.effort.exhaustive ? context.times() : static_cast<double>(kinds));
 }
 
 Status race(TuneContext& context, std::vector<Finalist>& finalists) {
