@@ -114,7 +114,7 @@ Command add_cache(CLI::App& app) {
   CLI::App* merge = command->add_subcommand("merge", "add the measurements of another folder");
   merge->add_option("DIR", arguments->other, "the other cache folder")->required();
   for (CLI::App* action : {list, clear, merge}) {
-    action->add_option("--cache", arguments->folder, kCacheHelp);
+    add_cache_option(*action, arguments->folder);
     action->add_flag("--json", arguments->json, "results as JSON on standard output");
   }
   return {command, [=] {

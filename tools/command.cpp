@@ -235,6 +235,18 @@ std::string settle_shapes(const Net& net, const NetArguments& arguments, NamedSh
   return open.missing;
 }
 
+void add_cache_option(CLI::App& command, std::string& folder) {
+  command
+      .add_option("--cache", folder,
+                  "folder of the profile cache (default: $XDG_CACHE_HOME/softneuro, else "
+                  "~/.cache/softneuro)")
+      ->check([](const std::string& value) -> std::string {
+        if (value != "none") return {};
+        return "none is not taken for a folder: tune has --no-cache, and a folder of that name is "
+               "./none";
+      });
+}
+
 Result<std::string> cache_folder(const std::string& given) {
   std::string folder = given.empty() ? ProfileCache::default_folder() : given;
   if (folder.empty())

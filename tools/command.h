@@ -57,6 +57,7 @@ void add_verify_option(CLI::App& command, NetArguments& arguments);   // verifie
 void add_input_option(CLI::App& command, NetArguments& arguments);
 void add_routine_options(CLI::App& command, NetArguments& arguments);  // threads, schemas, plugins
 void add_plugin_option(CLI::App& command, NetArguments& arguments);
+void add_cache_option(CLI::App& command, std::string& folder);
 
 // By content; false where the file cannot be read.
 bool is_dnn_file(const std::string& path);
@@ -89,10 +90,6 @@ template <class Count>
 std::string counted(Count count, const char* thing) {
   return std::to_string(count) + ' ' + thing + (count == 1 ? "" : "s");
 }
-
-// What --help says of the option --cache.
-inline constexpr const char* kCacheHelp =
-    "folder of the profile cache (default: $XDG_CACHE_HOME/softneuro, else ~/.cache/softneuro)";
 
 // `given`, or where it is empty the usual folder; an error where there is none.
 Result<std::string> cache_folder(const std::string& given);

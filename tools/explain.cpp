@@ -34,8 +34,7 @@ class KnownTimes {
              const NetProblems& problems) {
     ProfileCache cache;
     const int threads = arguments.threads == 0 ? physical_cores() : arguments.threads;
-    cache.open(arguments.cache.empty() ? ProfileCache::default_folder() : arguments.cache,
-               machine_name(threads), threads, {});
+    cache.open(arguments.cache, machine_name(threads), threads, {});
     constexpr std::size_t kAllParams = 1000;
     CandidateRules rules;
     rules.schemas = schemas_of(context.registry());
@@ -220,7 +219,7 @@ Command add_explain(CLI::App& app) {
   command->add_option("LAYER", arguments->layer, "one layer only");
   add_shape_option(*command, *arguments);
   add_routine_options(*command, *arguments);
-  command->add_option("--cache", arguments->cache, kCacheHelp);
+  add_cache_option(*command, arguments->cache);
   return {command, [arguments] { return explain_net(*arguments); }};
 }
 

@@ -54,7 +54,7 @@ Command add_profile(CLI::App& app) {
   add_profile_files(*command, arguments->files);
   command->add_flag("--cached", arguments->cached,
                     "list the profile cache of this machine and --threads instead");
-  command->add_option("--cache", arguments->cache, kCacheHelp);
+  add_cache_option(*command, arguments->cache);
   return {command, [arguments] {
             if (arguments->cached)
               return list_cached_profiles(arguments->cache, arguments->threads, arguments->json,

@@ -82,13 +82,14 @@ std::string set_limit(const TuneArguments& arguments, TuneOptions& options) {
     if (!(limit <= 1))
       return fmt::format("--limit is {}: with --metric {} it is the least agreement, at most 1",
                          limit, arguments.metric);
-    options.metric = arguments.metric == "top1" ? ErrorMetric::top1 : ErrorMetric::cosine;
+    options.criteria.metric = arguments.metric == "top1" ? ErrorMetric::top1 : ErrorMetric::cosine;
     options.max_error = 1 - limit;
   } else if (!is_command(arguments.metric)) {
     return fmt::format("the metric '{}' is neither rms, snr, cosine, top1 nor a command",
                        arguments.metric);
   } else {
-    options.score = [command = arguments.metric](const std::vector<NamedTensors>& outputs) {
+    options.criteria.score = [command =
+                                  arguments.metric](const std::vector<NamedTensors>& outputs) {
       return score_by_command(command, outputs);
     };
     options.max_error = limit;
@@ -134,22 +135,22 @@ std::string set_options(const TuneArguments& arguments, TuneOptions& options) {
   if (!arguments.device.empty())
     if (std::string wrong = set_device(arguments.device, schemas); !wrong.empty()) return wrong;
   if (!schemas.empty()) options.schemas = std::move(schemas);
-  options.strict = arguments.strict;
+  options.selection.strict = arguments.strict;
   if (std::string wrong = set_limit(arguments, options); !wrong.empty()) return wrong;
-  options.measure_sensitivity = arguments.sensitivity;
-  options.max_memory = static_cast<std::size_t>(arguments.max_memory);
-  options.pin_threads = true;  // this process is there for nothing else
+  options.criteria.measure_sensitivity = arguments.sensitivity;
+  options.criteria.max_memory = static_cast<std::size_t>(arguments.max_memory);
+  options.effort.pin_threads = true;  // this process is there for nothing else
   options.time_limit =
       std::chrono::milliseconds(static_cast<std::int64_t>(arguments.time_limit * 1e3));
-  options.cache = arguments.cache;
-  options.use_cache = !arguments.no_cache;
-  options.exhaustive = arguments.exhaustive;
-  if (!arguments.range.empty()) options.range = ranges().at(arguments.range);
-  options.avoid = arguments.avoid;
+  options.cache.folder = arguments.cache;
+  options.cache.disabled = arguments.no_cache;
+  options.effort.exhaustive = arguments.exhaustive;
+  if (!arguments.range.empty()) options.data.range = ranges().at(arguments.range);
+  options.selection.avoid = arguments.avoid;
   for (const std::string& text : arguments.pins) {
     auto pin = split_assignment(text);
     if (!pin.ok()) return pin.status().message();
-    options.pin[pin->first] = pin->second;
+    options.selection.pin[pin->first] = pin->second;
   }
   options.cancel = &interrupted;
   return {};
@@ -158,8 +159,9 @@ std::string set_options(const TuneArguments& arguments, TuneOptions& options) {
 // The samples of both folders; adds their shapes to `shapes`.
 Status add_samples(const TuneArguments& arguments, const Net& net, TuneOptions& options,
                    NamedShapes& shapes) {
-  for (const auto& [folder, samples] : {std::pair(&arguments.calibration, &options.calibration),
-                                        std::pair(&arguments.validation, &options.validation)}) {
+  for (const auto& [folder, samples] :
+       {std::pair(&arguments.calibration, &options.calibration),
+        std::pair(&arguments.validation, &options.data.validation)}) {
     if (folder->empty()) continue;
     const std::vector<std::string> pictures = pictures_in(*folder);
     auto read = pictures.empty() ? read_samples(*folder, net)
@@ -185,13 +187,13 @@ Status add_samples(const TuneArguments& arguments, const Net& net, TuneOptions& 
 Result<Net> open_with_samples(const TuneArguments& arguments, TuneOptions& options,
                               NamedShapes& shapes) {
   const auto have_samples = [&] {
-    return !options.calibration.empty() || !options.validation.empty();
+    return !options.calibration.empty() || !options.data.validation.empty();
   };
   auto net = open_net(arguments, {}, [&](const Net& imported) -> Result<std::vector<NamedTensors>> {
     if (Status status = add_samples(arguments, imported, options, shapes); !status.ok())
       return status;
     std::vector<NamedTensors> samples = options.calibration;
-    samples.insert(samples.end(), options.validation.begin(), options.validation.end());
+    samples.insert(samples.end(), options.data.validation.begin(), options.data.validation.end());
     return samples;
   });
   if (net.ok() && !have_samples())  // there was no import to verify
@@ -359,7 +361,7 @@ Command add_tune(CLI::App& app) {
                    "bytes that the arena of a session and packed weights may take together, as "
                    "800000, 512kb or 6mb (kb: 1024 bytes, mb: 1024 kb)")
       ->transform(CLI::AsSizeValue(false));
-  command->add_option("--cache", arguments->cache, kCacheHelp);
+  add_cache_option(*command, arguments->cache);
   command->add_flag("--no-cache", arguments->no_cache, "neither read nor write the profile cache");
   command->add_flag(
       "--exhaustive", arguments->exhaustive,

@@ -64,8 +64,7 @@ typedef struct sn_net_options {
   int32_t verify_import; /* 1: compare the graph after the passes with the model as it is written;
                           * SN_INTERNAL names the pass that changes it (ImportOptions::verify) */
 } sn_net_options;
-#define SN_NET_OPTIONS_INIT \
-  { sizeof(sn_net_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define SN_NET_OPTIONS_INIT SN_INIT(sn_net_options)
 
 /* Options may be null everywhere. Loads a .dnn file; weights are mapped, not copied. Until the net
  * and all that comes from it is freed, the file may be replaced (renamed over, as sn_net_save does,
@@ -102,8 +101,7 @@ typedef struct sn_save_options {
    * where each kernel finds its packed weights (SaveOptions::packed_only), and cannot be tuned. */
   int32_t packed_only;
 } sn_save_options;
-#define SN_SAVE_OPTIONS_INIT \
-  { sizeof(sn_save_options), 0, 0 }
+#define SN_SAVE_OPTIONS_INIT SN_INIT(sn_save_options)
 /* Errors: those of sn_net_save; SN_INVALID_ARGUMENT also for packed_only where no tuned path is for
  * this machine; with packed weights those of sn_net_prepare, too. */
 SN_API sn_status sn_net_save_with(const sn_net* net, const char* path,
@@ -139,8 +137,7 @@ typedef struct sn_memory_report {
   size_t sessions;       /* idle sessions that the net keeps for sn_net_run */
   size_t plans;          /* plans that the net keeps */
 } sn_memory_report;
-#define SN_MEMORY_REPORT_INIT \
-  { sizeof(sn_memory_report), 0, 0, 0, 0, 0, 0, 0 }
+#define SN_MEMORY_REPORT_INIT SN_INIT(sn_memory_report)
 /* Errors: SN_OUT_OF_MEMORY. */
 SN_API sn_status sn_net_memory_report(const sn_net* net, sn_memory_report* report);
 
@@ -162,8 +159,7 @@ typedef struct sn_tuned_path {
   double untuned_us; /* of one run of the default plan, measured beside it */
   double error;      /* RMS(out - ref) / RMS(ref) against float32; 0: not measured */
 } sn_tuned_path;
-#define SN_TUNED_PATH_INIT \
-  { sizeof(sn_tuned_path), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define SN_TUNED_PATH_INIT SN_INIT(sn_tuned_path)
 
 typedef struct sn_tuned_paths sn_tuned_paths;
 /* A list of what the net carries now; later tuning does not change it. Errors: SN_OUT_OF_MEMORY. */

@@ -23,8 +23,7 @@ typedef struct sn_session_options {
   size_t extra_output_count;
   const sn_cancel* cancel; /* stops the planning, which then gives SN_CANCELLED */
 } sn_session_options;
-#define SN_SESSION_OPTIONS_INIT \
-  { sizeof(sn_session_options), 0, 0, 0, 0 }
+#define SN_SESSION_OPTIONS_INIT SN_INIT(sn_session_options)
 
 /* For given input shapes (null and 0 where the model, or the net's first tuned path, fixes all of
  * them). The net may be freed before its sessions. Errors: those of sn_net_prepare; SN_NOT_FOUND
@@ -65,8 +64,7 @@ typedef struct sn_run_options {
   sn_trace_callback trace; /* called on the running thread after each step */
   void* trace_context;
 } sn_run_options;
-#define SN_RUN_OPTIONS_INIT \
-  { sizeof(sn_run_options), 0, 0, 0 }
+#define SN_RUN_OPTIONS_INIT SN_INIT(sn_run_options)
 
 /* Runs the net. Inputs and outputs in the session's order, all of them, with the planned data types
  * and shapes; inputs are read in place. An output with data is written in place. Exceptions, copied

@@ -8,6 +8,20 @@
 
 #include "softneuro/export.h"
 
+/* What SN_..._INIT stands for: struct_size is set, and all else zero. */
+#ifdef __cplusplus
+template <class T>
+inline T sn_init() {
+  T value = T();
+  value.struct_size = sizeof(T);
+  return value;
+}
+#define SN_INIT(type) sn_init<type>()
+#else
+#define SN_INIT(type) \
+  { .struct_size = sizeof(type) }
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -101,20 +115,9 @@ typedef struct sn_shape {
   int64_t dims[SN_MAX_RANK]; /* the first `rank` are read; each >= 0 */
 } sn_shape;
 
-#define SN_TENSOR_INIT \
-  { sizeof(sn_tensor), 0, 0, 0, {0}, 0, 0 }
-#define SN_TENSOR_INFO_INIT                 \
-  {                                         \
-    sizeof(sn_tensor_info), 0, 0, 0, {0}, { \
-      0                                     \
-    }                                       \
-  }
-#define SN_SHAPE_INIT         \
-  {                           \
-    sizeof(sn_shape), 0, 0, { \
-      0                       \
-    }                         \
-  }
+#define SN_TENSOR_INIT SN_INIT(sn_tensor)
+#define SN_TENSOR_INFO_INIT SN_INIT(sn_tensor_info)
+#define SN_SHAPE_INIT SN_INIT(sn_shape)
 
 /* --- application-provided allocator, thread pool, log --------------------------------------------
  */
@@ -132,8 +135,7 @@ typedef struct sn_allocator {
   /* `pointer` came from `allocate`, with the same `bytes`; never null. */
   void (*deallocate)(void* context, void* pointer, size_t bytes);
 } sn_allocator;
-#define SN_ALLOCATOR_INIT \
-  { sizeof(sn_allocator), 0, 0, 0 }
+#define SN_ALLOCATOR_INIT SN_INIT(sn_allocator)
 
 /* The application's threads. Copied, and valid for as long, as an allocator. C has neither bursts
  * nor the library's own pool as an object (ThreadPool and create_thread_pool in thread_pool.h). */
@@ -151,8 +153,7 @@ typedef struct sn_thread_pool {
   void (*run)(void* context, size_t count, void (*task)(void* task_context, size_t index),
               void* task_context);
 } sn_thread_pool;
-#define SN_THREAD_POOL_INIT \
-  { sizeof(sn_thread_pool), 0, 0, 0 }
+#define SN_THREAD_POOL_INIT SN_INIT(sn_thread_pool)
 
 typedef int32_t sn_log_level;
 enum {

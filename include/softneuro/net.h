@@ -4,7 +4,6 @@
 #include <atomic>
 #include <functional>
 #include <initializer_list>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,9 +16,6 @@
 #include "softneuro/tune.h"
 
 namespace softneuro {
-
-// Input name → shape.
-using NamedShapes = std::map<std::string, Shape, std::less<>>;
 
 enum class LogLevel : int {
   debug = 0,
@@ -81,8 +77,6 @@ struct NetOptions {
   // least recently used evicted first; >= 1.
   std::size_t max_plans = 8;
 };
-
-using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 
 class Net;
 

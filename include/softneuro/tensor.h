@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -185,6 +188,10 @@ class SN_API Tensor {
   const void* data_ = nullptr;
   std::shared_ptr<const void> owner_;
 };
+
+// By the name of an input or output.
+using NamedTensors = std::map<std::string, Tensor, std::less<>>;
+using NamedShapes = std::map<std::string, Shape, std::less<>>;
 
 // Bytes that a tensor takes, with the padding of its layout; −1 for a negative dimension, where
 // that overflows, and for a blocked layout of a rank below 2.

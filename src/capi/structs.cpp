@@ -36,14 +36,10 @@ Status read_struct(const void* given, void* copy, std::size_t known, const char*
   return {};
 }
 
-Status check_struct(const void* out, const char* type) {
-  if (out == nullptr) return invalid_argument("the output pointer of type {} is null", type);
-  return check_size(size_of_struct(out), type);
-}
-
 Status write_struct(const void* value, void* out, std::size_t known, const char* type) {
-  SN_RETURN_IF_ERROR(check_struct(out, type));
+  if (out == nullptr) return invalid_argument("the output pointer of type {} is null", type);
   const std::size_t size = size_of_struct(out), skip = sizeof(std::size_t);
+  SN_RETURN_IF_ERROR(check_size(size, type));
   auto* const bytes = static_cast<unsigned char*>(out);
   std::memcpy(bytes + skip, static_cast<const unsigned char*>(value) + skip,
               std::min(size, known) - skip);

@@ -15,9 +15,8 @@ namespace softneuro::capi {
 // Copies what the caller's struct has of the `known` bytes that the library knows; the rest is
 // zero. invalid_argument if struct_size is not set, or something newer than the library is asked.
 SN_INTREE Status read_struct(const void* given, void* copy, std::size_t known, const char* type);
-// Whether write_struct() can write there: invalid_argument for null, and as above.
-SN_INTREE Status check_struct(const void* out, const char* type);
-// The inverse: writes as much of `value` as the caller's struct has room for.
+// The inverse: writes as much of `value` as the caller's struct has room for. invalid_argument for
+// null, and as above.
 SN_INTREE Status write_struct(const void* value, void* out, std::size_t known, const char* type);
 
 // The caller's struct as the library knows it; all defaults if null.

@@ -10,75 +10,73 @@
 namespace softneuro::capi {
 namespace {
 
+// `of`: " for sample 3", or "".
+Status callback_failed(const char* name, sn_status status, const std::string& of = {}) {
+  const auto code = static_cast<StatusCode>(status);
+  return Status(code, fmt::format("the {} callback returned {}{}", name, to_string(code), of));
+}
+
+// One tensor for each input, over the caller's memory.
+Result<NamedTensors> sample_from(std::span<const TensorInfo> inputs, const sn_tensor* tensors) {
+  NamedTensors sample;
+  for (std::size_t j = 0; j < inputs.size(); ++j) {
+    SN_ASSIGN_OR_RETURN(sn_tensor view, read(element(tensors, j), "sn_tensor"));
+    view.name = inputs[j].name.c_str();
+    SN_ASSIGN_OR_RETURN(Tensor tensor, tensor_from(view, false));
+    sample.emplace(inputs[j].name, std::move(tensor));
+  }
+  return sample;
+}
+
 Result<std::vector<NamedTensors>> samples_from(const Net& net, const sn_tensor* tensors,
                                                std::size_t count, const char* what) {
   std::vector<NamedTensors> samples;
   if (count > 0 && tensors == nullptr) return invalid_argument("{} is null", what);
-  const auto infos = net.inputs();
+  const auto inputs = net.inputs();
   for (std::size_t i = 0; i < count; ++i) {
-    NamedTensors sample;
-    for (std::size_t j = 0; j < infos.size(); ++j) {
-      SN_ASSIGN_OR_RETURN(sn_tensor view,
-                          read(element(tensors, i * infos.size() + j), "sn_tensor"));
-      view.name = infos[j].name.c_str();
-      Result<Tensor> tensor = tensor_from(view, false);
-      if (!tensor.ok()) return Status(tensor.status()).with_context(fmt::format("{}[{}]", what, i));
-      sample.emplace(infos[j].name, std::move(*tensor));
-    }
-    samples.push_back(std::move(sample));
+    auto sample = sample_from(inputs, element(tensors, i * inputs.size()));
+    if (!sample.ok()) return Status(sample.status()).with_context(fmt::format("{}[{}]", what, i));
+    samples.push_back(*std::move(sample));
   }
   return samples;
 }
 
 // Copies what the callback gives, which is valid until its next call.
-SampleSource source_from(const Net& net, sn_sample_callback make, void* context,
-                         std::size_t count) {
+Result<SampleSource> source_from(const Net& net, const sn_sample_source* wanted) {
+  SN_ASSIGN_OR_RETURN(const sn_sample_source given, read(wanted, "sn_sample_source"));
   SampleSource source;
-  source.count = count;
-  if (make == nullptr) return source;
-  source.make = [make, context, infos = net.inputs()](std::size_t index) -> Result<NamedTensors> {
-    std::vector<sn_tensor> views(infos.size(), sn_tensor SN_TENSOR_INIT);
-    const sn_status status = make(context, index, views.data(), views.size());
+  source.count = given.count;
+  if (given.make == nullptr) return source;
+  source.make = [given, inputs = net.inputs()](std::size_t index) -> Result<NamedTensors> {
+    std::vector<sn_tensor> views(inputs.size(), SN_TENSOR_INIT);
+    const sn_status status = given.make(given.context, index, views.data(), views.size());
     if (status != SN_OK)
-      return Status(static_cast<StatusCode>(status),
-                    fmt::format("the sample callback returned {} for sample {}",
-                                to_string(static_cast<StatusCode>(status)), index));
-    NamedTensors sample;
-    for (std::size_t j = 0; j < infos.size(); ++j) {
-      views[j].name = infos[j].name.c_str();
-      SN_ASSIGN_OR_RETURN(const Tensor tensor, tensor_from(views[j], false));
-      SN_ASSIGN_OR_RETURN(Tensor own, tensor.clone());
-      sample.emplace(infos[j].name, std::move(own));
+      return callback_failed("sample", status, fmt::format(" for sample {}", index));
+    for (sn_tensor& view : views) view.struct_size = sizeof(view);
+    SN_ASSIGN_OR_RETURN(NamedTensors sample, sample_from(inputs, views.data()));
+    for (auto& [name, tensor] : sample) {
+      SN_ASSIGN_OR_RETURN(tensor, tensor.clone());
     }
     return sample;
   };
   return source;
 }
 
+// One of three values, which are E's.
+template <class E>
+Result<E> enum_from(std::int32_t value, const char* name, const char* expected) {
+  if (value >= 0 && value <= 2) return static_cast<E>(value);
+  return invalid_argument("{} is {}: expected {}", name, value, expected);
+}
 static_assert(SN_RANGE_MSE == static_cast<int>(RangeChoice::mse));
 static_assert(SN_RANGE_PERCENTILE == static_cast<int>(RangeChoice::percentile));
 static_assert(SN_RANGE_MIN_MAX == static_cast<int>(RangeChoice::min_max));
-Result<RangeChoice> range_from(std::int32_t range) {
-  if (range >= SN_RANGE_MSE && range <= SN_RANGE_MIN_MAX) return static_cast<RangeChoice>(range);
-  return invalid_argument(
-      "range is {}: expected SN_RANGE_MSE (0), SN_RANGE_PERCENTILE (1) or SN_RANGE_MIN_MAX (2)",
-      range);
-}
-
 static_assert(SN_METRIC_RELATIVE_RMS == static_cast<int>(ErrorMetric::relative_rms));
 static_assert(SN_METRIC_COSINE == static_cast<int>(ErrorMetric::cosine));
 static_assert(SN_METRIC_TOP1 == static_cast<int>(ErrorMetric::top1));
-Result<ErrorMetric> metric_from(std::int32_t metric) {
-  if (metric >= SN_METRIC_RELATIVE_RMS && metric <= SN_METRIC_TOP1)
-    return static_cast<ErrorMetric>(metric);
-  return invalid_argument(
-      "metric is {}: expected SN_METRIC_RELATIVE_RMS (0), SN_METRIC_COSINE (1) or SN_METRIC_TOP1 "
-      "(2)",
-      metric);
-}
 
 // Outputs in the order of the net's, as the callback wants them.
-Result<double> score_of(const sn_tune_options& given, std::span<const TensorInfo> outputs,
+Result<double> score_of(const sn_tune_criteria& given, std::span<const TensorInfo> outputs,
                         const std::vector<NamedTensors>& answers) {
   std::vector<sn_tensor> tensors;
   for (const NamedTensors& answer : answers)
@@ -87,10 +85,62 @@ Result<double> score_of(const sn_tune_options& given, std::span<const TensorInfo
   double score = 0;
   const sn_status status =
       given.score(given.score_context, tensors.data(), outputs.size(), answers.size(), &score);
-  if (status == SN_OK) return score;
-  return Status(
-      static_cast<StatusCode>(status),
-      fmt::format("the score callback returned {}", to_string(static_cast<StatusCode>(status))));
+  if (status != SN_OK) return callback_failed("score", status);
+  return score;
+}
+
+Result<TuneSelection> selection_from(const sn_tune_selection* wanted) {
+  SN_ASSIGN_OR_RETURN(const sn_tune_selection given, read(wanted, "sn_tune_selection"));
+  TuneSelection selection;
+  selection.strict = given.strict != 0;
+  SN_ASSIGN_OR_RETURN(selection.avoid, texts_from(given.avoid, given.avoid_count, "avoid"));
+  SN_ASSIGN_OR_RETURN(const auto pins, texts_from(given.pin, 2 * given.pin_count, "pin"));
+  for (std::size_t i = 0; i < pins.size(); i += 2) selection.pin[pins[i]] = pins[i + 1];
+  return selection;
+}
+
+Result<TuneData> data_from(const Net& net, const sn_tune_data* wanted) {
+  SN_ASSIGN_OR_RETURN(const sn_tune_data given, read(wanted, "sn_tune_data"));
+  TuneData data;
+  SN_ASSIGN_OR_RETURN(data.calibration_source, source_from(net, given.calibration_source));
+  SN_ASSIGN_OR_RETURN(
+      data.range,
+      enum_from<RangeChoice>(given.range, "range",
+                             "SN_RANGE_MSE (0), SN_RANGE_PERCENTILE (1) or SN_RANGE_MIN_MAX (2)"));
+  SN_ASSIGN_OR_RETURN(data.validation,
+                      samples_from(net, given.validation, given.validation_count, "validation"));
+  SN_ASSIGN_OR_RETURN(data.validation_source, source_from(net, given.validation_source));
+  return data;
+}
+
+Result<TuneCriteria> criteria_from(const Net& net, const sn_tune_criteria* wanted) {
+  SN_ASSIGN_OR_RETURN(const sn_tune_criteria given, read(wanted, "sn_tune_criteria"));
+  TuneCriteria criteria;
+  SN_ASSIGN_OR_RETURN(
+      criteria.metric,
+      enum_from<ErrorMetric>(
+          given.metric, "metric",
+          "SN_METRIC_RELATIVE_RMS (0), SN_METRIC_COSINE (1) or SN_METRIC_TOP1 (2)"));
+  if (given.score != nullptr)
+    criteria.score = [given, outputs = net.outputs()](const std::vector<NamedTensors>& answers) {
+      return score_of(given, outputs, answers);
+    };
+  criteria.max_memory = given.max_memory;
+  criteria.measure_sensitivity = given.measure_sensitivity != 0;
+  return criteria;
+}
+
+Result<TuneEffort> effort_from(const sn_tune_effort* wanted) {
+  SN_ASSIGN_OR_RETURN(const sn_tune_effort given, read(wanted, "sn_tune_effort"));
+  if (given.rounds < 0 || given.finalists < 0)
+    return invalid_argument("rounds is {} and finalists {}: neither may be negative", given.rounds,
+                            given.finalists);
+  TuneEffort effort;
+  if (given.rounds > 0) effort.rounds = given.rounds;
+  if (given.finalists > 0) effort.finalists = given.finalists;
+  effort.exhaustive = given.exhaustive != 0;
+  effort.pin_threads = given.pin_threads != 0;
+  return effort;
 }
 
 Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
@@ -99,43 +149,21 @@ Result<TuneOptions> tune_options(const Net& net, const sn_tune_options& given) {
     SN_ASSIGN_OR_RETURN(options.schemas, texts_from(given.schemas, given.schema_count, "schemas"));
   }
   SN_ASSIGN_OR_RETURN(options.shapes, named_shapes(given.shapes, given.shape_count));
+  options.threads = given.threads;
   SN_ASSIGN_OR_RETURN(options.calibration,
-                      samples_from(net, given.samples, given.sample_count, "samples"));
-  SN_ASSIGN_OR_RETURN(options.validation,
-                      samples_from(net, given.validation, given.validation_count, "validation"));
-  options.calibration_source =
-      source_from(net, given.sample_source, given.sample_source_context, given.sample_source_count);
-  options.validation_source = source_from(
-      net, given.validation_source, given.validation_source_context, given.validation_source_count);
-  SN_ASSIGN_OR_RETURN(options.range, range_from(given.range));
-  SN_ASSIGN_OR_RETURN(options.avoid, texts_from(given.avoid, given.avoid_count, "avoid"));
-  SN_ASSIGN_OR_RETURN(const auto pins, texts_from(given.pin, 2 * given.pin_count, "pin"));
-  for (std::size_t i = 0; i < pins.size(); i += 2) options.pin[pins[i]] = pins[i + 1];
+                      samples_from(net, given.calibration, given.calibration_count, "calibration"));
+  if (given.max_error != 0) options.max_error = given.max_error;
   if (!(given.time_limit >= 0) || given.time_limit > 1e9)
     return invalid_argument("time_limit is {} seconds: expected 0 (no limit) to 1e9",
                             given.time_limit);
   options.time_limit = std::chrono::milliseconds(std::llround(given.time_limit * 1e3));
-  if (given.max_error != 0) options.max_error = given.max_error;
-  SN_ASSIGN_OR_RETURN(options.metric, metric_from(given.metric));
-  options.pin_threads = given.pin_threads != 0;
-  options.measure_sensitivity = given.measure_sensitivity != 0;
-  if (given.score != nullptr)
-    options.score = [given, outputs = net.outputs()](const std::vector<NamedTensors>& answers) {
-      return score_of(given, outputs, answers);
-    };
-  options.max_memory = given.max_memory;
-  options.threads = given.threads;
-  options.strict = given.strict != 0;
-  if (given.rounds < 0 || given.finalists < 0)
-    return invalid_argument("rounds is {} and finalists {}: neither may be negative", given.rounds,
-                            given.finalists);
-  if (given.rounds > 0) options.rounds = given.rounds;
-  if (given.finalists > 0) options.finalists = given.finalists;
-  options.exhaustive = given.exhaustive != 0;
-  if (given.cache != nullptr) {
-    options.use_cache = *given.cache != '\0';
-    options.cache = given.cache;
-  }
+  SN_ASSIGN_OR_RETURN(options.selection, selection_from(given.selection));
+  SN_ASSIGN_OR_RETURN(options.data, data_from(net, given.data));
+  SN_ASSIGN_OR_RETURN(options.criteria, criteria_from(net, given.criteria));
+  SN_ASSIGN_OR_RETURN(options.effort, effort_from(given.effort));
+  SN_ASSIGN_OR_RETURN(const sn_tune_cache cache, read(given.cache, "sn_tune_cache"));
+  if (cache.folder != nullptr) options.cache.folder = cache.folder;
+  options.cache.disabled = cache.disabled != 0;
   return options;
 }
 
@@ -192,23 +220,14 @@ struct sn_tuning {
 using namespace softneuro;
 using namespace softneuro::capi;
 
-sn_status sn_net_tune(sn_net* net, const sn_tune_options* options, sn_tune_report* report) {
+sn_status sn_net_tune(sn_net* net, const sn_tune_options* options, sn_tuning** tuning) {
+  if (tuning != nullptr) *tuning = nullptr;
   return call([&]() -> Status {
-    // A report that cannot be written is an error before anything is measured.
-    if (report != nullptr)
-      if (Status writable = check_struct(report, "sn_tune_report"); !writable.ok()) return writable;
-    SN_ASSIGN_OR_RETURN(const TuneReport cpp, tune(net, options));
-    return report == nullptr ? Status() : write(report_of(cpp), report, "sn_tune_report");
-  });
-}
-
-sn_status sn_net_tune_in_detail(sn_net* net, const sn_tune_options* options, sn_tuning** tuning) {
-  return call_for(tuning, "tuning", [&]() -> Status {
     auto made = std::make_unique<sn_tuning>();
     SN_ASSIGN_OR_RETURN(made->report, tune(net, options));
     for (const TunedLayer& layer : made->report.layers)
       made->sources.push_back(views_of(layer.sources));
-    *tuning = made.release();
+    if (tuning != nullptr) *tuning = made.release();
     return {};
   });
 }

@@ -71,7 +71,12 @@ struct Net::Impl {
   void log_path_match(const RoutinePath& path, std::span<const Shape> shapes,
                       const ReplacedChoices& replaced) const;
   Result<TuneReport> tune(const TuneOptions& options);
-  std::optional<RoutinePath> known_path(const TuneJob& job) const;
+  // Runs the model on the samples, and calibrates. The options outlive the job. Without
+  // verification_inputs, as a warning says, where the model fails on all that can be made.
+  Result<TuneJob> prepare_tuning(const TuneOptions& options) const;
+  // The one for this machine, the runtime's threads and exactly these shapes.
+  std::optional<RoutinePath> tuned_path(const Runtime& runtime,
+                                        std::span<const Shape> shapes) const;
   // Replaces the path for the same machine, threads and shapes; plans are made anew. Where the
   // graph differs in quantisation alone (`same_layers`), paths without 8-bit layers stay; returns
   // how many were dropped.

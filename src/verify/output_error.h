@@ -1,4 +1,4 @@
-// How far the outputs of a net are from those of its reference, on samples (TuneOptions::metric).
+// How far the outputs of a net are from those of its reference, on samples (TuneCriteria::metric).
 #pragma once
 
 #include <span>

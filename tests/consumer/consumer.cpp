@@ -21,9 +21,11 @@ int main() {
   std::printf("%s\n", imported.status().message().c_str());
   if (imported.ok()) return 1;
 #endif
-  const sn::TuneOptions tuning = {.schemas = {"cpu"}, .max_error = 0.01};
+  const sn::TuneOptions tuning = {.schemas = {"cpu"}, .max_error = 0.01, .effort = {.rounds = 1}};
   const std::vector<float> values = {1, 2, 3};
   const sn::Result<sn::Tensor> tensor = sn::Tensor::from(values, {3});
   const auto count = tensor.transform([](const sn::Tensor& t) { return t.elements(); });
-  return tuning.strict || count.value_or(0) != 3 || tensor->view<float>().value()[2] != 3 ? 1 : 0;
+  return tuning.selection.strict || count.value_or(0) != 3 || tensor->view<float>().value()[2] != 3
+             ? 1
+             : 0;
 }

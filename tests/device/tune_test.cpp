@@ -126,7 +126,7 @@ std::shared_ptr<Runtime> runtime_of(const Times& host, const std::shared_ptr<Tes
 TuneResult tune(const std::shared_ptr<Runtime>& runtime, const std::shared_ptr<const Graph>& graph,
                 const TemporaryFolder& cache) {
   TuneOptions options;
-  options.cache = cache.path().string();
+  options.cache.folder = cache.path().string();
   options.schemas = {"cpu", "test"};
   TuneJob job;
   job.core = runtime;
@@ -136,6 +136,7 @@ TuneResult tune(const std::shared_ptr<Runtime>& runtime, const std::shared_ptr<c
   job.inputs = {random_image(3, {1, 8})};
   job.verification_inputs = {job.inputs};
   job.options = &options;
+  job.rules = rules_of(options);
   Result<TuneResult> result = tune(job);
   INFO(result.status().message());
   REQUIRE(result.ok());

@@ -117,7 +117,7 @@ Status tune(Net& net, const Request& request, const std::string& schemas) {
   if (const auto seconds = request.options.find("seconds"); seconds != request.options.end())
     options.time_limit = std::chrono::milliseconds(
         static_cast<std::int64_t>(1e3 * std::atof(seconds->second.c_str())));
-  options.use_cache = false;
+  options.cache.disabled = true;
   return net.tune(options).status();
 }
 

@@ -90,7 +90,7 @@ int check_runs(const std::string& model, int threads, bool tuned) {
     for (const sn::Dim& dim : input.shape.dims()) shape.push_back(dim.known() ? dim.value : 2);
     shapes[input.name] = shape;
   }
-  if (tuned && !net.tune({.shapes = shapes, .use_cache = false}).ok()) return 1;
+  if (tuned && !net.tune({.shapes = shapes, .cache = {.disabled = true}}).ok()) return 1;
   const auto plan = net.plan(shapes).value();
   sn::Session session = sn::Session::create(plan).value();
   std::vector<sn::Tensor> inputs;

@@ -397,6 +397,7 @@ TEST_CASE("tune: --limit is --max-error in the unit of --metric; both together a
   CHECK(status({"--max-error", "0.1", "--limit", "0.1"}).first == 2);
   CHECK(status({"--max-error", "little"}).first == 2);
   CHECK(status({"--metric", "snr"}).first == 2);
+  CHECK(status({"--cache", "none"}).first == 2);
   CHECK(status({"--metric", "top1", "--limit", "3"}).first == 2);
   const auto [exit, errors] = status({"--metric", "snr", "--limit", "40"});
   CHECK(exit == 1);

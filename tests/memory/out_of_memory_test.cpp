@@ -232,8 +232,8 @@ void sweep_tuning(long runs) {
   const TemporaryFolder folder;
   const Tensor file = file_of_all_kinds();
   TuneOptions options;
-  options.cache = folder.path().string();
-  options.rounds = 1;
+  options.cache.folder = folder.path().string();
+  options.effort.rounds = 1;
   options.time_limit = std::chrono::milliseconds(50);
   const NamedTensors inputs = {{"image", random_image(1)}};
   const auto close = [](const NamedTensors& outputs) { return outputs.size() == 3; };

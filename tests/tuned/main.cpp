@@ -89,12 +89,12 @@ Status tune_and_check(const ModelCase& model, const SchemaSet& set, bool calibra
   TuneOptions options;
   options.schemas = set.schemas;
   options.time_limit = arguments.time_limit;
-  options.cache = folder.file("cache");
+  options.cache.folder = folder.file("cache");
   Allowance allowance{set.float16, set.bfloat16, set.qint8, calibrated};
   if (calibrated) {
     // The default error limit is measured on all that is compared below.
-    options.calibration = options.validation = samples_of(model);
-    allowance.limited = !model.quantised() && options.validation.size() == model.data.size();
+    options.calibration = options.data.validation = samples_of(model);
+    allowance.limited = !model.quantised() && options.data.validation.size() == model.data.size();
   }
   for (const auto& [name, tensor] : model.data[0].inputs) options.shapes[name] = tensor.shape();
   SN_ASSIGN_OR_RETURN(const TuneReport report, net.tune(options));

@@ -44,7 +44,7 @@ Net wide_net() {
 
 TuneOptions eight_bits(const TemporaryFolder& folder) {
   TuneOptions options;
-  options.cache = folder.path().string();
+  options.cache.folder = folder.path().string();
   options.schemas = {"cpu:qint8"};
   for (std::uint32_t s = 0; s < 10; ++s)
     options.calibration.push_back({{"image", random_image(s + 1, {1, 16, 12, 12})}});
@@ -115,8 +115,8 @@ TEST_CASE("tune: the report says why a layer is not in another of the allowed ty
   TuneOptions options = eight_bits(folder);
   options.schemas = {"cpu:float32", "cpu:qint8"};
   options.max_error = INFINITY;
-  options.pin["wide"] = "cpu:float32*";
-  options.pin["narrow"] = "cpu:qint8*";
+  options.selection.pin["wide"] = "cpu:float32*";
+  options.selection.pin["narrow"] = "cpu:qint8*";
   const TuneReport report = tuned(options);
   for (const char* layer : {"wide", "narrow"}) {
     REQUIRE(row_of(report, layer).not_chosen.size() == 1);
@@ -150,7 +150,7 @@ TEST_CASE("tune: a limit that a pinned layer breaks is an error; the default one
   const TemporaryFolder folder;
   TuneOptions options = eight_bits(folder);
   options.schemas = {"cpu:float32", "cpu:qint8"};
-  options.pin["narrow"] = "cpu:qint8*";
+  options.selection.pin["narrow"] = "cpu:qint8*";
   const TuneReport report = tuned(options);
   CHECK_FALSE(report.within_limit);
   CHECK(report.error > kDefaultMaxError);
@@ -167,7 +167,7 @@ TEST_CASE(
   const TemporaryFolder folder;
   TuneOptions options = eight_bits(folder);
   options.schemas = {"cpu:float32"};
-  options.pin["narrow"] = "cpu:qint8*";
+  options.selection.pin["narrow"] = "cpu:qint8*";
   const TuneReport report = tuned(options);
   for (const TunedLayer& row : report.layers)
     if (row.type != "adapt") CHECK(is_8_bit(report, row.layer) == (row.layer == "narrow"));
@@ -176,7 +176,7 @@ TEST_CASE(
 TEST_CASE("tune: a metric without a limit is an error; cosine limits its own error") {
   const TemporaryFolder folder;
   TuneOptions options = eight_bits(folder);
-  options.metric = ErrorMetric::cosine;
+  options.criteria.metric = ErrorMetric::cosine;
   CHECK_THAT(failure(options).message(), Contains("max_error is needed"));
   options.max_error = 1e-4;
   const TuneReport cosine = tuned(options);
@@ -189,12 +189,12 @@ TEST_CASE("tune: top1 limits the share of other classes, and says where samples 
   Graph graph = small_graph();
   graph.outputs = {graph.outputs[0]};
   TuneOptions options;
-  options.cache = folder.path().string();
-  options.metric = ErrorMetric::top1;
+  options.cache.folder = folder.path().string();
+  options.criteria.metric = ErrorMetric::top1;
   options.max_error = 0.05;
   const std::size_t count = GENERATE(1, 200);
   for (std::uint32_t s = 0; s < count; ++s)
-    options.validation.push_back({{"image", random_image(s + 1)}});
+    options.data.validation.push_back({{"image", random_image(s + 1)}});
   Net net = NetAccess::from_graph(graph, {.threads = 1}).value();
   const Result<TuneReport> report = net.tune(options);
   INFO(report.status().message());
@@ -209,7 +209,7 @@ TEST_CASE("tune: there is no top-1 agreement where the first output holds no sco
   const TemporaryFolder folder;
   TuneOptions options = eight_bits(folder);
   CHECK(std::isnan(tuned(options).agreement));
-  options.metric = ErrorMetric::top1;
+  options.criteria.metric = ErrorMetric::top1;
   options.max_error = 0.05;
   const Status status = failure(options);
   CHECK(status.code() == StatusCode::invalid_argument);
@@ -220,7 +220,7 @@ TEST_CASE("tune: a score gets the outputs of each validation sample, and its los
   const TemporaryFolder folder;
   TuneOptions options = eight_bits(folder);
   std::vector<std::vector<NamedTensors>> seen;
-  options.score = [&](const std::vector<NamedTensors>& answers) -> Result<double> {
+  options.criteria.score = [&](const std::vector<NamedTensors>& answers) -> Result<double> {
     seen.push_back(answers);
     return seen.size() == 1 ? 0.9 : 0.85;
   };
@@ -231,14 +231,15 @@ TEST_CASE("tune: a score gets the outputs of each validation sample, and its los
   CHECK(seen[0].size() == 2);  // every fifth of ten
   CHECK(seen[0][0].size() == 1);
   // Whatever is tried is worse than what was scored before it.
-  options.score = [score = 0.0](const std::vector<NamedTensors>&) mutable -> Result<double> {
+  options.criteria.score = [score =
+                                0.0](const std::vector<NamedTensors>&) mutable -> Result<double> {
     return score -= 1;
   };
   CHECK(failure(options).code() == StatusCode::unsupported);
 
-  options.score = [](const std::vector<NamedTensors>&) -> Result<double> { return NAN; };
+  options.criteria.score = [](const std::vector<NamedTensors>&) -> Result<double> { return NAN; };
   CHECK_THAT(failure(options).message(), Contains("it must be a finite number"));
-  options.score = [](const std::vector<NamedTensors>&) -> Result<double> {
+  options.criteria.score = [](const std::vector<NamedTensors>&) -> Result<double> {
     return Status(StatusCode::io_error, "the labels are gone");
   };
   CHECK_THAT(failure(options).message(), Contains("the labels are gone"));
@@ -247,12 +248,12 @@ TEST_CASE("tune: a score gets the outputs of each validation sample, and its los
 TEST_CASE("tune: in a score each sample has outputs of its own, near the references") {
   const TemporaryFolder folder;
   TuneOptions options;
-  options.cache = folder.path().string();
+  options.cache.folder = folder.path().string();
   options.schemas = {"cpu:float32", "cpu:qint8"};
   for (std::uint32_t s = 0; s < 10; ++s)
     options.calibration.push_back({{"image", random_image(s)}});
   std::vector<std::vector<NamedTensors>> seen;
-  options.score = [&](const std::vector<NamedTensors>& answers) -> Result<double> {
+  options.criteria.score = [&](const std::vector<NamedTensors>& answers) -> Result<double> {
     seen.push_back(answers);
     return 1.0;
   };
@@ -298,12 +299,16 @@ TEST_CASE("C API: metric, score, interval and sensitivity are those of C++") {
   sn_tune_options options = SN_TUNE_OPTIONS_INIT;
   options.schemas = schemas;
   options.schema_count = 2;
-  options.samples = samples.data();
-  options.sample_count = samples.size();
-  options.cache = "";
-  options.measure_sensitivity = 1;
+  options.calibration = samples.data();
+  options.calibration_count = samples.size();
+  sn_tune_cache cache = SN_TUNE_CACHE_INIT;
+  cache.disabled = 1;
+  options.cache = &cache;
+  sn_tune_criteria criteria = SN_TUNE_CRITERIA_INIT;
+  criteria.measure_sensitivity = 1;
+  options.criteria = &criteria;
   sn_tuning* tuning = nullptr;
-  REQUIRE(sn_net_tune_in_detail(net, &options, &tuning) == SN_OK);
+  REQUIRE(sn_net_tune(net, &options, &tuning) == SN_OK);
   sn_tune_report report = SN_TUNE_REPORT_INIT;
   REQUIRE(sn_tuning_report(tuning, &report) == SN_OK);
   CHECK(report.error <= kDefaultMaxError);
@@ -336,9 +341,9 @@ TEST_CASE("C API: metric, score, interval and sensitivity are those of C++") {
   sn_tuning_free(tuning);
 
   std::size_t calls = 0;
-  options.score_context = &calls;
-  options.score = [](void* context, const sn_tensor* outputs, std::size_t output_count,
-                     std::size_t sample_count, double* score) -> sn_status {
+  criteria.score_context = &calls;
+  criteria.score = [](void* context, const sn_tensor* outputs, std::size_t output_count,
+                      std::size_t sample_count, double* score) -> sn_status {
     ++*static_cast<std::size_t*>(context);
     CHECK(output_count == 1);
     CHECK(sample_count == 2);
@@ -347,13 +352,13 @@ TEST_CASE("C API: metric, score, interval and sensitivity are those of C++") {
     return SN_OK;
   };
   options.max_error = 0.5;
-  CHECK(sn_net_tune(net, &options, &report) == SN_OK);
+  CHECK(sn_net_tune(net, &options, nullptr) == SN_OK);
   CHECK(calls >= 2);
-  options.score = [](void*, const sn_tensor*, std::size_t, std::size_t, double*) -> sn_status {
+  criteria.score = [](void*, const sn_tensor*, std::size_t, std::size_t, double*) -> sn_status {
     return SN_IO_ERROR;
   };
-  CHECK(sn_net_tune(net, &options, &report) == SN_IO_ERROR);
-  options.metric = 77;
-  CHECK(sn_net_tune(net, &options, &report) == SN_INVALID_ARGUMENT);
+  CHECK(sn_net_tune(net, &options, nullptr) == SN_IO_ERROR);
+  criteria.metric = 77;
+  CHECK(sn_net_tune(net, &options, nullptr) == SN_INVALID_ARGUMENT);
   sn_net_free(net);
 }

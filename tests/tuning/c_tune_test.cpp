@@ -26,6 +26,8 @@ struct CNet {
   ~CNet() { sn_net_free(net); }
 };
 
+const sn_tune_cache kNoCache = {sizeof(sn_tune_cache), nullptr, 1};
+
 }  // namespace
 
 TEST_CASE("C API: tunes, reports, and saves what C++ loads") {
@@ -33,38 +35,45 @@ TEST_CASE("C API: tunes, reports, and saves what C++ loads") {
   const CNet c(folder);
   sn_tune_options options{};
   options.struct_size = sizeof options;
-  const std::string cache = folder.file("cache");
-  options.cache = cache.c_str();
+  const std::string folder_of_cache = folder.file("cache");
+  sn_tune_cache cache = SN_TUNE_CACHE_INIT;
+  cache.folder = folder_of_cache.c_str();
+  options.cache = &cache;
+  sn_tuning* tuning = nullptr;
+  REQUIRE(sn_net_tune(c.net, &options, &tuning) == SN_OK);
+  CHECK_FALSE(std::filesystem::is_empty(folder_of_cache));
   sn_tune_report report{};
   report.struct_size = sizeof report;
-  REQUIRE(sn_net_tune(c.net, &options, &report) == SN_OK);
+  REQUIRE(sn_tuning_report(tuning, &report) == SN_OK);
+  sn_tuning_free(tuning);
   CHECK(report.measured > 0);
   CHECK(report.tuned_us > 0);
   REQUIRE(sn_net_save(c.net, folder.file("tuned.dnn").c_str()) == SN_OK);
   CHECK(Net::load(folder.file("tuned.dnn")).value().tuned_paths().size() == 1);
 }
 
-TEST_CASE("C API: a tuning that fails leaves the report as it was") {
+TEST_CASE("C API: a tuning that fails gives none") {
   const TemporaryFolder folder;
   const CNet c(folder);
   sn_tune_options options = SN_TUNE_OPTIONS_INIT;
   const char* const schemas[] = {"no such schema"};
   options.schemas = schemas;
   options.schema_count = 1;
-  sn_tune_report report = SN_TUNE_REPORT_INIT;
-  report.tuned_us = 7;
-  CHECK(sn_net_tune(c.net, &options, &report) == SN_INVALID_ARGUMENT);
-  CHECK(report.tuned_us == 7);
+  sn_tuning* tuning = reinterpret_cast<sn_tuning*>(&options);
+  CHECK(sn_net_tune(c.net, &options, &tuning) == SN_INVALID_ARGUMENT);
+  CHECK(tuning == nullptr);
 }
 
 TEST_CASE("C API: layer by layer, paths and packed weights are those of C++") {
   const TemporaryFolder folder;
   const CNet c(folder);
   sn_tune_options options = SN_TUNE_OPTIONS_INIT;
-  options.cache = "";
-  options.finalists = 2;
+  options.cache = &kNoCache;
+  sn_tune_effort effort = SN_TUNE_EFFORT_INIT;
+  effort.finalists = 2;
+  options.effort = &effort;
   sn_tuning* tuning = nullptr;
-  REQUIRE(sn_net_tune_in_detail(c.net, &options, &tuning) == SN_OK);
+  REQUIRE(sn_net_tune(c.net, &options, &tuning) == SN_OK);
   sn_tune_report report = SN_TUNE_REPORT_INIT;
   REQUIRE(sn_tuning_report(tuning, &report) == SN_OK);
   CHECK(report.tuned_us > 0);
@@ -115,8 +124,7 @@ TEST_CASE("C API: layer by layer, paths and packed weights are those of C++") {
   CHECK(std::filesystem::file_size(packed) > std::filesystem::file_size(plain));
   CHECK(Net::load(packed).ok());
 
-  CHECK(sn_net_tune_in_detail(nullptr, &options, &tuning) == SN_INVALID_ARGUMENT);
-  CHECK(sn_net_tune_in_detail(c.net, &options, nullptr) == SN_INVALID_ARGUMENT);
+  CHECK(sn_net_tune(nullptr, &options, &tuning) == SN_INVALID_ARGUMENT);
   CHECK(sn_tuning_report(nullptr, &report) == SN_INVALID_ARGUMENT);
   CHECK(sn_tuning_layer(nullptr, 0, &layer) == SN_INVALID_ARGUMENT);
   CHECK(sn_tuning_layer_count(nullptr) == 0);
@@ -142,13 +150,13 @@ TEST_CASE("C API: what tuning warns of reaches the log") {
   const sn_tensor sample = float_tensor(image.data(), dims);
   const char* const schemas[] = {"cpu:float32", "cpu:qint8"};
   sn_tune_options options = SN_TUNE_OPTIONS_INIT;
-  options.cache = "";
+  options.cache = &kNoCache;
   options.schemas = schemas;
   options.schema_count = 2;
-  options.samples = &sample;
-  options.sample_count = 1;
+  options.calibration = &sample;
+  options.calibration_count = 1;
   sn_tuning* tuning = nullptr;
-  const sn_status status = sn_net_tune_in_detail(net, &options, &tuning);
+  const sn_status status = sn_net_tune(net, &options, &tuning);
   INFO(sn_last_error());
   REQUIRE(status == SN_OK);
   bool told = false, logged = false;
@@ -168,7 +176,7 @@ TEST_CASE("C API: an sn_cancel stops a tuning, and a progress that stops it requ
   sn_cancel* cancel = nullptr;
   REQUIRE(sn_cancel_create(&cancel) == SN_OK);
   sn_tune_options options = SN_TUNE_OPTIONS_INIT;
-  options.cache = "";
+  options.cache = &kNoCache;
   options.cancel = cancel;
   sn_cancel_request(cancel);
   CHECK(sn_net_tune(c.net, &options, nullptr) == SN_CANCELLED);
@@ -190,14 +198,21 @@ TEST_CASE("C API: wrong options and cancelling are statuses with a message") {
   sn_tune_options options{};
   CHECK(sn_net_tune(c.net, &options, nullptr) == SN_INVALID_ARGUMENT);  // struct_size
   options.struct_size = sizeof options;
-  options.cache = "";
+  options.cache = &kNoCache;
   CHECK(sn_net_tune(nullptr, &options, nullptr) == SN_INVALID_ARGUMENT);
   options.time_limit = -1;
   CHECK(sn_net_tune(c.net, &options, nullptr) == SN_INVALID_ARGUMENT);
   options.time_limit = 0;
-  options.sample_count = 1;
+  options.calibration_count = 1;
   CHECK(sn_net_tune(c.net, &options, nullptr) == SN_INVALID_ARGUMENT);
-  options.sample_count = 0;
+  options.calibration_count = 0;
+  sn_tune_effort effort = SN_TUNE_EFFORT_INIT;
+  effort.rounds = -1;
+  options.effort = &effort;
+  CHECK(sn_net_tune(c.net, &options, nullptr) == SN_INVALID_ARGUMENT);
+  effort = {};
+  CHECK(sn_net_tune(c.net, &options, nullptr) == SN_INVALID_ARGUMENT);  // its struct_size
+  options.effort = nullptr;
   sn_shape shapes[2] = {SN_SHAPE_INIT, SN_SHAPE_INIT};
   for (sn_shape& shape : shapes) {
     shape.name = "image";
@@ -219,8 +234,10 @@ TEST_CASE("C API: samples to validate on, ranges, routines to avoid and to pin, 
   const TemporaryFolder folder;
   const CNet c(folder);
   sn_tune_options options = SN_TUNE_OPTIONS_INIT;
-  const std::string cache = folder.file("cache");
-  options.cache = cache.c_str();
+  const std::string folder_of_cache = folder.file("cache");
+  sn_tune_cache cache = SN_TUNE_CACHE_INIT;
+  cache.folder = folder_of_cache.c_str();
+  options.cache = &cache;
   const char* schemas[] = {"cpu:qint8"};
   options.schemas = schemas;
   options.schema_count = 1;
@@ -228,51 +245,61 @@ TEST_CASE("C API: samples to validate on, ranges, routines to avoid and to pin, 
   sn_tensor samples[3];
   for (int i = 0; i < 3; ++i)
     samples[i] = float_tensor(images[i].mutable_values<float>().data(), images[i].shape().dims());
-  options.samples = samples;
-  options.sample_count = 1;
-  options.validation = samples + 1;
-  options.validation_count = 2;
-  options.range = SN_RANGE_MIN_MAX;
+  options.calibration = samples;
+  options.calibration_count = 1;
+  sn_tune_data data = SN_TUNE_DATA_INIT;
+  data.validation = samples + 1;
+  data.validation_count = 2;
+  data.range = SN_RANGE_MIN_MAX;
+  options.data = &data;
   const char* avoided[] = {"*/onednn", "*/xnnpack"};
-  options.avoid = avoided;
-  options.avoid_count = 2;
+  sn_tune_selection selection = SN_TUNE_SELECTION_INIT;
+  selection.avoid = avoided;
+  selection.avoid_count = 2;
   const char* pinned[] = {"deep", "cpu/naive"};
-  options.pin = pinned;
-  options.pin_count = 1;
+  selection.pin = pinned;
+  selection.pin_count = 1;
+  options.selection = &selection;
   sn_tuning* tuning = nullptr;
-  REQUIRE(sn_net_tune_in_detail(c.net, &options, &tuning) == SN_OK);
+  REQUIRE(sn_net_tune(c.net, &options, &tuning) == SN_OK);
   sn_tune_report report = SN_TUNE_REPORT_INIT;
   REQUIRE(sn_tuning_report(tuning, &report) == SN_OK);
   CHECK(report.error > 0);
   {
     // The same samples, made when they are needed.
     sn_tune_options making = options;
-    making.samples = making.validation = nullptr;
-    making.sample_count = making.validation_count = 0;
-    const auto make = [](void* context, size_t index, sn_tensor* inputs, size_t input_count) {
+    making.calibration = nullptr;
+    making.calibration_count = 0;
+    sn_sample_source calibration = SN_SAMPLE_SOURCE_INIT;
+    calibration.make = [](void* context, size_t index, sn_tensor* inputs, size_t input_count) {
       CHECK(input_count == 1);
       inputs[0] = static_cast<const sn_tensor*>(context)[index];
       return sn_status{SN_OK};
     };
-    making.sample_source = making.validation_source = make;
-    making.sample_source_context = samples;
-    making.sample_source_count = 1;
-    making.validation_source_context = samples + 1;
-    making.validation_source_count = 2;
+    calibration.context = samples;
+    calibration.count = 1;
+    sn_sample_source validation = calibration;
+    validation.context = samples + 1;
+    validation.count = 2;
+    sn_tune_data made = SN_TUNE_DATA_INIT;
+    made.range = data.range;
+    made.calibration_source = &calibration;
+    made.validation_source = &validation;
+    making.data = &made;
     sn_tuning* again = nullptr;
-    REQUIRE(sn_net_tune_in_detail(c.net, &making, &again) == SN_OK);
+    REQUIRE(sn_net_tune(c.net, &making, &again) == SN_OK);
     sn_tune_report same = SN_TUNE_REPORT_INIT;
     REQUIRE(sn_tuning_report(again, &same) == SN_OK);
     CHECK(same.error == report.error);
     CHECK(same.validation_samples == 2);
     sn_tuning_free(again);
-    making.sample_source = nullptr;
+    calibration.make = nullptr;
     CHECK(sn_net_tune(c.net, &making, nullptr) == SN_INVALID_ARGUMENT);
-    making.sample_source = [](void*, size_t, sn_tensor*, size_t) { return sn_status{SN_OK}; };
+    calibration.make = [](void*, size_t, sn_tensor*, size_t) { return sn_status{SN_OK}; };
     CHECK(sn_net_tune(c.net, &making, nullptr) == SN_INVALID_ARGUMENT);  // left as it was
-    making.sample_source = [](void*, size_t, sn_tensor*, size_t) { return sn_status{SN_IO_ERROR}; };
+    calibration.make = [](void*, size_t, sn_tensor*, size_t) { return sn_status{SN_IO_ERROR}; };
     again = nullptr;
-    CHECK(sn_net_tune_in_detail(c.net, &making, &again) == SN_IO_ERROR);
+    CHECK(sn_net_tune(c.net, &making, &again) == SN_IO_ERROR);
     CHECK(again == nullptr);
   }
   for (size_t i = 0; i < sn_tuning_layer_count(tuning); ++i) {
@@ -285,9 +312,9 @@ TEST_CASE("C API: samples to validate on, ranges, routines to avoid and to pin, 
   }
   sn_tuning_free(tuning);
 
-  options.range = 9;
+  data.range = 9;
   CHECK(sn_net_tune(c.net, &options, nullptr) == SN_INVALID_ARGUMENT);
-  options.range = SN_RANGE_MSE;
-  options.avoid = nullptr;
+  data.range = SN_RANGE_MSE;
+  selection.avoid = nullptr;
   CHECK(sn_net_tune(c.net, &options, nullptr) == SN_INVALID_ARGUMENT);
 }

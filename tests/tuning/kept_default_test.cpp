@@ -42,7 +42,7 @@ Graph conv_chain() {
 // However fast the machine is, the time is up with the first report of progress.
 TuneOptions without_time() {
   TuneOptions options;
-  options.use_cache = false;
+  options.cache.disabled = true;
   options.time_limit = std::chrono::milliseconds(1);
   options.progress = [](const TuneProgress&) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -78,7 +78,7 @@ struct TimedNet {
     const TensorId along = b.graph.add_constant("axis", std::move(axis));
     for (int l = 0; l < 3; ++l) x = b.layer("cumsum", "sum" + std::to_string(l), {x, along});
     b.graph.outputs = {x};
-    options.use_cache = false;
+    options.cache.disabled = true;
     job.core = core;
     job.graph = finished(std::move(b.graph));
     job.shapes = {Shape{1, 64}};
@@ -94,6 +94,7 @@ struct TimedNet {
     options.progress = [this, us](const TuneProgress& progress) {
       if (progress.stage == std::string("final")) other->take_from_now_on(us);
     };
+    job.rules = rules_of(options);
     Result<TuneResult> result = tune(job);
     INFO(result.status().message());
     REQUIRE(result.ok());
@@ -142,7 +143,7 @@ TEST_CASE("tune: a path that is not faster end to end is not kept, whatever its 
 TEST_CASE("tune: a slower path is kept where the caller leaves the default plan out, and told") {
   const SettableClock clock;
   TimedNet net;
-  net.options.avoid = {"cpu/usual"};
+  net.options.selection.avoid = {"cpu/usual"};
   const TuneReport report = net.tuned(300).report;
   CHECK(has_other(report));
   CHECK(report.tuned_us > report.untuned_us);

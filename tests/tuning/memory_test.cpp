@@ -1,4 +1,4 @@
-// TuneOptions::max_memory: arena and packed weights of the tuned plan.
+// TuneCriteria::max_memory: arena and packed weights of the tuned plan.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -32,13 +32,13 @@ Net net_of_convolutions() {
 
 TuneOptions options_in(const TemporaryFolder& folder) {
   TuneOptions options;
-  options.cache = folder.path().string();
+  options.cache.folder = folder.path().string();
   return options;
 }
 
 // Bytes of the smallest plan, which the message of a limit that no plan keeps names.
 std::size_t smallest_plan(TuneOptions options) {
-  options.max_memory = 1;
+  options.criteria.max_memory = 1;
   const std::string message = net_of_convolutions().tune(options).status().message();
   const std::string before = "found takes ";
   const std::size_t at = message.find(before);
@@ -50,20 +50,22 @@ std::size_t smallest_plan(TuneOptions options) {
 TEST_CASE("memory: under a limit below what Winograd's plan takes, tuning finds another plan") {
   const TemporaryFolder folder;
   TuneOptions options = options_in(folder);
-  for (int i = 0; i < 4; ++i) options.pin["conv" + std::to_string(i)] = "cpu:float32:nhwc/wg";
+  for (int i = 0; i < 4; ++i)
+    options.selection.pin["conv" + std::to_string(i)] = "cpu:float32:nhwc/wg";
   const std::size_t winograd = net_of_convolutions().tune(options).value().memory;
-  options.pin.clear();
+  options.selection.pin.clear();
   const std::size_t smallest = smallest_plan(options);
   REQUIRE(smallest > 0);
   REQUIRE(smallest < winograd);
   for (const double share : {1.0, 0.5, 0.0}) {
     Net net = net_of_convolutions();
-    options.max_memory =
+    options.criteria.max_memory =
         smallest + static_cast<std::size_t>(share * static_cast<double>(winograd - smallest));
     const Result<TuneReport> report = net.tune(options);
-    INFO(options.max_memory << " of " << winograd << " bytes: " << report.status().message());
+    INFO(options.criteria.max_memory << " of " << winograd
+                                     << " bytes: " << report.status().message());
     REQUIRE(report.ok());
-    CHECK(report->memory <= options.max_memory);
+    CHECK(report->memory <= options.criteria.max_memory);
   }
 }
 
@@ -84,7 +86,7 @@ TEST_CASE("memory: the report of tuning names what the saved net takes") {
 TEST_CASE("memory: a limit that no plan keeps is an error that names the smallest plan found") {
   const TemporaryFolder folder;
   TuneOptions options = options_in(folder);
-  options.max_memory = 1000;
+  options.criteria.max_memory = 1000;
   Net net = net_of_convolutions();
   const Result<TuneReport> report = net.tune(options);
   REQUIRE(!report.ok());
@@ -101,13 +103,13 @@ TEST_CASE("memory: the smallest plan that the message names can be had, and all 
   const std::size_t smallest = smallest_plan(options);
   REQUIRE(smallest > 0);
   for (const double share : {0.0, 0.3, 0.6, 1.0}) {
-    options.max_memory =
+    options.criteria.max_memory =
         smallest + static_cast<std::size_t>(
                        share * static_cast<double>(std::max(fastest, smallest) - smallest));
     const Result<TuneReport> report = net.tune(options);
-    INFO(smallest << " | " << options.max_memory << ": " << report.status().message());
+    INFO(smallest << " | " << options.criteria.max_memory << ": " << report.status().message());
     REQUIRE(report.ok());
-    CHECK(report->memory <= options.max_memory);
+    CHECK(report->memory <= options.criteria.max_memory);
   }
 }
 
@@ -131,7 +133,7 @@ TEST_CASE(
   REQUIRE(half.error < eight.error / 4);
   REQUIRE(half.memory > eight.memory);
   options.max_error = 2 * half.error;
-  options.max_memory = half.memory;
+  options.criteria.max_memory = half.memory;
   const TuneReport both = tuned_in({"cpu:float32", "cpu:float16", "cpu:qint8"});
   CHECK(both.error <= 2 * half.error);
   CHECK(both.memory <= half.memory);

@@ -62,13 +62,14 @@ TuneJob job_for(const std::shared_ptr<Runtime>& core, std::shared_ptr<const Grap
   job.inputs = {Tensor::create(DataType::float32, shape).value()};
   std::ranges::fill(job.inputs[0].mutable_values<float>(), 1.0f);
   job.options = &options;
+  job.rules = rules_of(options);
   return job;
 }
 
 // Whether the cache knows a time inside of the net for every layer's `cpu/quick`.
 bool knows_net_times(const TuneJob& job) {
   ProfileCache cache;
-  cache.open(job.options->cache, machine_name(), 1, nullptr);
+  cache.open(job.options->cache.folder, machine_name(), 1, nullptr);
   const NetProblems problems = problems_of(job.core, job.graph, job.shapes).value();
   const Routine& quick = *job.core->registry().find("cumsum", "cpu/quick");
   return std::ranges::all_of(problems.layers, [&](const LayerProblem& layer) {
@@ -91,7 +92,7 @@ struct Remembered {
 
 void remember(const TuneJob& job, const Remembered& times) {
   ProfileCache cache;
-  cache.open(job.options->cache, machine_name(), 1, nullptr);
+  cache.open(job.options->cache.folder, machine_name(), 1, nullptr);
   const NetProblems problems = problems_of(job.core, job.graph, job.shapes).value();
   const std::vector<std::string> float32 = {"cpu:float32"};
   const auto layers = list_candidates(job.core->routine_context(), problems, {float32}).value();
@@ -112,7 +113,7 @@ void remember(const TuneJob& job, const Remembered& times) {
 void check_all_quick(const std::shared_ptr<Runtime>& core, const Remembered& times) {
   const TemporaryFolder folder;
   TuneOptions options;
-  options.cache = folder.path().string();
+  options.cache.folder = folder.path().string();
   const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
   remember(job, times);
   const Result<TuneResult> result = tune(job);
@@ -279,7 +280,7 @@ TEST_CASE("tune: whole-net rows of the cache serve the same shapes and routines 
   const SettableClock clock;
   const TemporaryFolder folder;
   TuneOptions options;
-  options.cache = folder.path().string();
+  options.cache.folder = folder.path().string();
   // Another routine is as quick, or there is nothing to find out inside the net.
   const auto core_with_equals = [](int version) {
     std::shared_ptr<Runtime> core = core_with_near_ties(version);
@@ -310,12 +311,12 @@ TEST_CASE("tune: what was measured on a disturbed machine is measured again on a
   const SettableClock clock;
   const TemporaryFolder folder;
   TuneOptions options;
-  options.cache = folder.path().string();
+  options.cache.folder = folder.path().string();
   const TuneJob job = job_for(core_with_near_ties(), chain(), Shape{1, 64}, options);
   REQUIRE(tune(job).ok());
   REQUIRE(tune(job)->report.measured == 0);
   const auto open = [&](ProfileCache& cache) {
-    cache.open(options.cache, machine_name(), 1, nullptr);
+    cache.open(options.cache.folder, machine_name(), 1, nullptr);
   };
   {
     ProfileCache cache;
@@ -356,7 +357,7 @@ TEST_CASE("tune: a path that won by luck loses when it is measured again", "[slo
   TimedCumsum& usual = *steady;
   REQUIRE(registry.add(std::move(steady)).ok());
   TuneOptions options;
-  options.cache = folder.path().string();
+  options.cache.folder = folder.path().string();
   bool again = false;
   int turn = 0;
   options.progress = [&](const TuneProgress& progress) {
@@ -379,7 +380,7 @@ TEST_CASE("tune: a round that was cancelled is run the next time") {
   const TemporaryFolder folder;
   const std::shared_ptr<Runtime> core = core_with_near_ties();
   TuneOptions options;
-  options.cache = folder.path().string();
+  options.cache.folder = folder.path().string();
   std::atomic<bool> cancel = false;
   options.cancel = &cancel;
   const std::size_t round = GENERATE(0, 1);

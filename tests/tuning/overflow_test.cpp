@@ -76,7 +76,7 @@ SyntheticInputs made_for(const std::shared_ptr<const Graph>& graph) {
 TuneReport tuned(const std::shared_ptr<const Graph>& graph) {
   const TemporaryFolder folder;
   TuneOptions options;
-  options.cache = folder.path().string();
+  options.cache.folder = folder.path().string();
   Net net = NetAccess::from_graph(*graph, {.threads = 1}).value();
   const Result<TuneReport> report = net.tune(options);
   INFO(report.status().message());

@@ -28,9 +28,10 @@ NetOptions one_thread() {
 // Layers whose weights no kernel reads as the model has them.
 TuneOptions options_in(const TemporaryFolder& folder) {
   TuneOptions options;
-  options.cache = folder.path().string();
-  for (const char* layer : {"left", "deep"}) options.pin[layer] = "cpu:float32:nhwc/direct";
-  options.pin["fc"] = "cpu/tiled";
+  options.cache.folder = folder.path().string();
+  for (const char* layer : {"left", "deep"})
+    options.selection.pin[layer] = "cpu:float32:nhwc/direct";
+  options.selection.pin["fc"] = "cpu/tiled";
   return options;
 }
 

@@ -36,7 +36,7 @@ Graph with_integer_ends(DataType type) {
 
 TuneOptions eight_bits(const TemporaryFolder& folder) {
   TuneOptions options;
-  options.cache = folder.path().string();
+  options.cache.folder = folder.path().string();
   options.schemas = {"cpu:float32", "cpu:qint8"};
   return options;
 }
@@ -46,7 +46,7 @@ TuneOptions eight_bits(const TemporaryFolder& folder) {
 TEST_CASE("tune: 8-bit inputs and outputs say the ranges of the tensors beside them") {
   const TemporaryFolder folder;
   TuneOptions options = eight_bits(folder);
-  options.pin["conv"] = "cpu:qint8*";
+  options.selection.pin["conv"] = "cpu:qint8*";
   Net net = NetAccess::from_graph(with_integer_ends(DataType::uint8), {.threads = 1}).value();
   const auto x = std::pair("x", Tensor::create(DataType::uint8, Shape{1, 16, 8, 8}).value());
   for (std::int64_t i = 0; i < x.second.elements(); ++i)

@@ -95,7 +95,7 @@ double error_of(const Evaluation& reference, const Evaluation& actual) {
 TuneOptions options_for(const TemporaryFolder& folder, std::vector<std::string> schemas) {
   TuneOptions options;
   options.schemas = std::move(schemas);
-  options.cache = folder.path().string();
+  options.cache.folder = folder.path().string();
   options.calibration = given_pictures();
   return options;
 }
@@ -160,7 +160,7 @@ TEST_CASE("shapes: the error limit holds on the validation samples, with 8 bits 
   const auto options_within = [&](std::vector<std::string> schemas, double limit) {
     TuneOptions options = options_for(folder, std::move(schemas));
     for (std::size_t i = kGiven; i < kEnd; ++i)
-      options.validation.push_back({{"image", picture(i)}});
+      options.data.validation.push_back({{"image", picture(i)}});
     options.max_error = limit;
     return options;
   };

@@ -42,7 +42,7 @@ Samples samples_of_scale(float scale, std::uint32_t first_seed = 1) {
 TuneOptions quick(const TemporaryFolder& folder, std::vector<std::string> schemas, int threads = 1,
                   Samples calibration = {}) {
   TuneOptions options;
-  options.cache = folder.path().string();
+  options.cache.folder = folder.path().string();
   options.schemas = std::move(schemas);
   options.threads = threads;
   options.calibration = std::move(calibration);
@@ -155,7 +155,7 @@ TEST_CASE("tune: the error is measured on validation samples, and calibration se
   CHECK(error > 0);
 
   // Far outside of the ranges: the error on them is another one.
-  options.validation = samples_of_scale(8, 90);
+  options.data.validation = samples_of_scale(8, 90);
   Net validated = small_net();
   CHECK(tuned(validated, options).error > 3 * error);
 
@@ -165,32 +165,32 @@ TEST_CASE("tune: the error is measured on validation samples, and calibration se
   Net limited = small_net();
   CHECK(tuned(limited, options).error <= 1e-9);
 
-  options.validation[2]["image"] = random_image(1, {1, 3, 12, 13});
+  options.data.validation[2]["image"] = random_image(1, {1, 3, 12, 13});
   CHECK_THAT(failure(options), Contains("validation sample 2") && Contains("'image'"));
 }
 
 TEST_CASE("tune: samples that are made when they are needed serve as those in memory do") {
   const TemporaryFolder folder;
   TuneOptions in_memory = quick(folder, {"cpu:qint8"}, 1, samples_of_scale(1));
-  in_memory.validation = samples_of_scale(1, 90);
+  in_memory.data.validation = samples_of_scale(1, 90);
   in_memory.max_error = INFINITY;
   Net one = small_net();
   const TuneReport report = tuned(one, in_memory);
   REQUIRE(report.error > 0);
 
   // Two in memory, the others made.
-  const Samples calibration = in_memory.calibration, validation = in_memory.validation;
+  const Samples calibration = in_memory.calibration, validation = in_memory.data.validation;
   TuneOptions options = in_memory;
   options.calibration.resize(2);
   std::set<std::size_t> made;
-  options.calibration_source = {calibration.size() - 2, [&](std::size_t index) {
-                                  made.insert(index);
-                                  return Result<NamedTensors>(calibration.at(index + 2));
-                                }};
-  options.validation.clear();
-  options.validation_source = {validation.size(), [&](std::size_t index) {
-                                 return Result<NamedTensors>(validation.at(index));
-                               }};
+  options.data.calibration_source = {calibration.size() - 2, [&](std::size_t index) {
+                                       made.insert(index);
+                                       return Result<NamedTensors>(calibration.at(index + 2));
+                                     }};
+  options.data.validation.clear();
+  options.data.validation_source = {validation.size(), [&](std::size_t index) {
+                                      return Result<NamedTensors>(validation.at(index));
+                                    }};
   Net other = small_net();
   const TuneReport same = tuned(other, options);
   CHECK(same.error == report.error);
@@ -199,13 +199,13 @@ TEST_CASE("tune: samples that are made when they are needed serve as those in me
   CHECK(made.size() == calibration.size() - 2);
 
   SECTION("their shapes are those that are tuned for, and others are refused") {
-    options.validation_source.make = [](std::size_t) {
+    options.data.validation_source.make = [](std::size_t) {
       return Result<NamedTensors>(NamedTensors{{"image", random_image(1, {1, 3, 12, 13})}});
     };
     CHECK_THAT(failure(options), Contains("validation sample 0") && Contains("'image'"));
   }
   SECTION("an error of theirs ends tuning") {
-    options.calibration_source.make = [](std::size_t index) {
+    options.data.calibration_source.make = [](std::size_t index) {
       if (index < 1) return Result<NamedTensors>(samples_of_scale(1)[0]);
       return Result<NamedTensors>(Status(StatusCode::io_error, "the disk is gone"));
     };
@@ -213,17 +213,17 @@ TEST_CASE("tune: samples that are made when they are needed serve as those in me
   }
   SECTION("an error of the first one says which it is") {
     options.calibration.clear();
-    options.calibration_source.make = [](std::size_t) {
+    options.data.calibration_source.make = [](std::size_t) {
       return Result<NamedTensors>(Status(StatusCode::io_error, "the disk is gone"));
     };
     CHECK_THAT(failure(options), Contains("calibration sample 0") && Contains("the disk is gone"));
   }
   SECTION("a number of samples that cannot be meant is an error") {
-    options.validation_source.count = std::numeric_limits<std::size_t>::max();
+    options.data.validation_source.count = std::numeric_limits<std::size_t>::max();
     CHECK_THAT(failure(options), Contains("validation samples are to be made: at most"));
   }
   SECTION("a number of samples without a function is an error") {
-    options.calibration_source.make = nullptr;
+    options.data.calibration_source.make = nullptr;
     CHECK_THAT(failure(options), Contains("no function makes them"));
   }
 }
@@ -239,7 +239,7 @@ TEST_CASE("tune: the caller's thread is pinned while tuning lasts, only where th
     const TemporaryFolder folder;
     TuneOptions options = quick(folder, {"cpu:float32"}, 2);
     options.time_limit = std::chrono::milliseconds(100);
-    options.pin_threads = pin;
+    options.effort.pin_threads = pin;
     int fewest = CPU_COUNT(&before);
     options.progress = [&](const TuneProgress&) {
       if (sched_getaffinity(0, sizeof during, &during) == 0)
@@ -267,7 +267,7 @@ TEST_CASE("tune: one value far from all others is in the range of min_max alone"
   constexpr float kFar = 50;
   options.calibration[0]["image"].mutable_values<float>()[0] = kFar;
   const auto range = [&](RangeChoice choice) {
-    options.range = choice;
+    options.data.range = choice;
     Net net = small_net();
     tuned(net, options);
     return 255 * image_scale(net);
@@ -285,14 +285,14 @@ TEST_CASE("tune: routines that are to be avoided are on no layer, with and witho
   const std::string taken = routine_of(before, "left");
   REQUIRE(!taken.empty());
   TuneOptions options = quick(folder, {"cpu:float32"});
-  options.avoid = {taken, "*/onednn"};
+  options.selection.avoid = {taken, "*/onednn"};
   Net net = small_net();
   const TuneReport report = tuned(net, options);
   for (const TunedLayer& row : report.layers) {
     CHECK(row.routine != taken);
     CHECK_THAT(row.routine, !Contains("onednn"));
   }
-  options.avoid = {"*"};
+  options.selection.avoid = {"*"};
   CHECK_THAT(failure(options), Contains("every routine") && Contains("layer"));
 }
 
@@ -329,7 +329,7 @@ TEST_CASE("tune: without samples bfloat16 is taken only where it is named") {
 TEST_CASE("tune: a pattern to avoid that no routine matches is a warning") {
   const TemporaryFolder folder;
   TuneOptions options = quick(folder, {"cpu:float32:nhwc"});
-  options.avoid = {"onednn", "*/naive"};
+  options.selection.avoid = {"onednn", "*/naive"};
   Net net = small_net();
   const TuneReport report = tuned(net, options);
   const std::vector<std::string> warnings = steady_warnings(report);
@@ -340,22 +340,22 @@ TEST_CASE("tune: a pattern to avoid that no routine matches is a warning") {
 TEST_CASE("tune: a pinned layer has the routine that was asked for, whatever the schemas say") {
   const TemporaryFolder folder;
   TuneOptions options = quick(folder, {"cpu:float32:nhwc"});
-  options.pin = {{"deep", "cpu/naive"}};
-  options.avoid = {"*/naive"};
+  options.selection.pin = {{"deep", "cpu/naive"}};
+  options.selection.avoid = {"*/naive"};
   Net net = small_net();
   const TuneReport report = tuned(net, options);
   CHECK(routine_of(report, "deep") == "cpu/naive");
   CHECK(routine_of(report, "left") != "cpu/naive");
 
-  options.pin = {{"depe", "cpu/naive"}};
+  options.selection.pin = {{"depe", "cpu/naive"}};
   CHECK_THAT(failure(options), Contains("no layer") && Contains("'depe'"));
-  options.pin = {{"deep", "cpu/nothing"}};
+  options.selection.pin = {{"deep", "cpu/nothing"}};
   CHECK_THAT(failure(options), Contains("'deep'") && Contains("no routine of its type"));
-  options.pin = {{"flat", "cpu/naive"}};
+  options.selection.pin = {{"flat", "cpu/naive"}};
   CHECK_THAT(failure(options), Contains("'flat'") && Contains("view"));
-  options.pin = {{"deep", "cpu:float32:nhwc/depthwise"}};
+  options.selection.pin = {{"deep", "cpu:float32:nhwc/depthwise"}};
   CHECK_THAT(failure(options),
              Contains("'deep'") && Contains("depthwise: ") && !Contains("layout"));
-  options.pin = {{"deep", "cpu:qint8:nhwc/direct"}};
+  options.selection.pin = {{"deep", "cpu:qint8:nhwc/direct"}};
   CHECK_THAT(failure(options), Contains("calibrate"));
 }

@@ -28,7 +28,7 @@ Net small_net(int threads = 1) {
 
 TuneOptions quick(const TemporaryFolder& folder) {
   TuneOptions options;
-  options.cache = folder.path().string();
+  options.cache.folder = folder.path().string();
   return options;
 }
 
@@ -333,11 +333,11 @@ TEST_CASE("tune: strict refuses layers without a routine in the schemas, by name
   Net net = small_net();
   TuneOptions options = quick(folder);
   options.schemas = {"cpu:float32:nhwc"};
-  options.strict = true;
+  options.selection.strict = true;
   const auto report = net.tune(options);
   CHECK(report.status().code() == StatusCode::unsupported);
   CHECK(report.status().message().find("'fc'") != std::string::npos);
-  options.strict = false;
+  options.selection.strict = false;
   std::size_t fallbacks = 0;
   const TuneReport loose = net.tune(options).value();
   for (const TunedLayer& row : loose.layers) fallbacks += row.fallback;
@@ -427,7 +427,7 @@ TEST_CASE("tune: the error limit is bound by what arrives at the outputs, layer 
   TuneOptions options = quick(folder);
   options.schemas = {"cpu:float32", "cpu:qint8"};
   // Of float32 only slow routines: 8 bits are faster, whatever a sanitizer adds.
-  options.avoid = {"cpu:float32:*", "cpu/[!dgn]*"};
+  options.selection.avoid = {"cpu:float32:*", "cpu/[!dgn]*"};
   for (std::uint32_t s = 0; s < 10; ++s)
     options.calibration.push_back({{"image", random_image(s, {1, 256, 14, 14})}});
   const TuneReport loose = net.tune(options).value();

@@ -163,7 +163,7 @@ VerificationJob verification_of(const std::shared_ptr<Runtime>& core,
 
 TuneOptions quick(const TemporaryFolder& folder, std::vector<std::string> schemas) {
   TuneOptions options;
-  options.cache = folder.path().string();
+  options.cache.folder = folder.path().string();
   options.schemas = std::move(schemas);
   return options;
 }
@@ -178,6 +178,7 @@ TuneJob sums_job(const std::shared_ptr<Runtime>& core, const TuneOptions& option
   job.inputs = {filled({1, 64}, 1)};
   job.verification_inputs = {job.inputs};
   job.options = &options;
+  job.rules = rules_of(options);
   return job;
 }
 
@@ -279,7 +280,7 @@ TEST_CASE(
   }
   SECTION("without the cache") {
     TuneOptions without = options;
-    without.use_cache = false;
+    without.cache.disabled = true;
     job.options = &without;
     CHECK(is_verified_on_twos());
   }

@@ -189,8 +189,9 @@ std::vector<ProfileCache::File> ProfileCache::files(const std::string& folder) {
   return files;
 }
 
-void ProfileCache::open(const std::string& folder, const std::string& machine, int threads,
+void ProfileCache::open(const std::string& given, const std::string& machine, int threads,
                         std::function<void(std::string)> warn) {
+  const std::string folder = given.empty() ? default_folder() : given;
   machine_ = field(machine);
   warn_ = std::move(warn);
   if (folder.empty()) return;

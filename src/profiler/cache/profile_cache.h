@@ -99,8 +99,8 @@ class SN_INTREE ProfileCache {
   ProfileCache(const ProfileCache&) = delete;
   ProfileCache& operator=(const ProfileCache&) = delete;
 
-  // Reads what is there. Calls `warn` once if the cache cannot be written, and for rows that were
-  // skipped. An unreadable folder is an empty one.
+  // Reads what is there; empty: in the default folder. Calls `warn` once if the cache cannot be
+  // written, and for rows that were skipped. An unreadable folder is an empty one.
   void open(const std::string& folder, const std::string& machine, int threads,
             std::function<void(std::string)> warn);
   // nullptr if it is not known.

@@ -111,7 +111,7 @@ void add_routine(const RoutineContext& context, const Routine& routine, const Pr
 }
 
 bool is_avoided(const CandidateRules& rules, const RoutineDescriptor& descriptor) {
-  return std::any_of(rules.avoid.begin(), rules.avoid.end(),
+  return std::any_of(rules.selection.avoid.begin(), rules.selection.avoid.end(),
                      [&](const std::string& pattern) { return matches_name(descriptor, pattern); });
 }
 
@@ -140,7 +140,7 @@ Status pin_fails(const RoutineContext& context, const Problem& problem,
 }
 
 Status check_pins(const NetProblems& problems, const CandidateRules& rules) {
-  for (const auto& pin : rules.pin) {
+  for (const auto& pin : rules.selection.pin) {
     const std::string& name = pin.first;
     const auto layer =
         std::find_if(problems.layers.begin(), problems.layers.end(),
@@ -208,7 +208,7 @@ bool matches_name(const RoutineDescriptor& descriptor, const std::string& patter
 
 bool is_allowed(const CandidateRules& rules, const std::string& layer,
                 const RoutineDescriptor& descriptor) {
-  if (const auto pinned = rules.pin.find(layer); pinned != rules.pin.end())
+  if (const auto pinned = rules.selection.pin.find(layer); pinned != rules.selection.pin.end())
     return matches_name(descriptor, pinned->second);
   return !is_avoided(rules, descriptor) && matches_any_schema(descriptor, rules.schemas);
 }
@@ -306,9 +306,9 @@ Result<std::vector<LayerCandidates>> list_candidates(const RoutineContext& conte
       if (is_real(spec.type) && spec.quantization) spec.type = DataType::qint8;
     for (TensorSpec& spec : quantised.outputs)
       if (is_real(spec.type) && spec.quantization) spec.type = DataType::qint8;
-    const auto pinned = rules.pin.find(layer.layer->name);
+    const auto pinned = rules.selection.pin.find(layer.layer->name);
     const std::string kind = model.str() + quantization_key(quantised) +
-                             (pinned == rules.pin.end() ? "" : '|' + pinned->second);
+                             (pinned == rules.selection.pin.end() ? "" : '|' + pinned->second);
     entry.same_as = first_of.emplace(kind, layers.size()).first->second;
     if (model.type->is_view) {
       entry.candidates = view_candidates(context.registry(), model, rules.schemas);
@@ -317,13 +317,13 @@ Result<std::vector<LayerCandidates>> list_candidates(const RoutineContext& conte
     }
     add_candidates(context, layer, rules, entry.candidates);
     if (entry.candidates.empty()) {
-      if (pinned != rules.pin.end()) return pin_fails(context, model, pinned->second);
+      if (pinned != rules.selection.pin.end()) return pin_fails(context, model, pinned->second);
       entry.fallback = true;
       add_candidates(context, layer, float32, entry.candidates);
     }
-    if (entry.candidates.empty() && !rules.avoid.empty())
+    if (entry.candidates.empty() && !rules.selection.avoid.empty())
       return unsupported("layer '{}': every routine that could compute it is excluded ({})",
-                         layer.layer->name, fmt::join(rules.avoid, ", "));
+                         layer.layer->name, fmt::join(rules.selection.avoid, ", "));
     if (entry.candidates.empty())
       return unsupported("layer '{}': no routine can compute {}", layer.layer->name, model.str());
     drop_naive(entry.candidates);

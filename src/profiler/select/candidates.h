@@ -2,7 +2,6 @@
 #pragma once
 
 #include <limits>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "core/routine/routine_path.h"
 #include "profiler/measure/constants.h"
 #include "profiler/measure/timer.h"
+#include "softneuro/tune.h"
 
 namespace softneuro {
 
@@ -50,13 +50,12 @@ struct LayerCandidates {
 };
 
 struct CandidateRules {
-  std::vector<std::string> schemas;                 // patterns
+  std::vector<std::string> schemas;                 // TuneOptions::schemas
   std::size_t max_params = constants::kMostParams;  // combinations of one routine's parameters
   bool childnets = true;                            // whether routines that are nets count
   // Parameters that ParamSpace::promising leaves out, and blocks of 8 channels, count, too.
   bool include_pruned = false;
-  std::vector<std::string> avoid;                       // TuneOptions::avoid
-  std::map<std::string, std::string, std::less<>> pin;  // TuneOptions::pin
+  TuneSelection selection = {};
 };
 
 // Whether a routine's whole name matches a pattern, in which * stands for anything.

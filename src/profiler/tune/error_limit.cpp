@@ -155,7 +155,8 @@ Result<Finalist> ErrorLimit::choose(std::vector<Finalist> ranked, double& untune
     context_.expect(constants::kErrorParts *
                         std::chrono::duration<double>(constants::kErrorPartTime).count() +
                     final_seconds(context_));
-  if (!context_.job.validation.empty() && (context_.options.measure_sensitivity || !is_kept_))
+  if (!context_.job.validation.empty() &&
+      (context_.options.criteria.measure_sensitivity || !is_kept_))
     SN_RETURN_IF_ERROR(measure_sensitivity(ranked[0]));
   if (is_kept_) return std::move(ranked[0]);
   std::optional<Finalist> best;

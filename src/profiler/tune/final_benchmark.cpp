@@ -193,7 +193,7 @@ double final_seconds(const TuneContext& context) {
   const std::size_t kinds = context.space.kinds().size();
   // The mixture is compared with each kind, and is often nearly the same plan as one.
   return constants::kFinalSeconds *
-         (context.options.exhaustive ? context.times() : static_cast<double>(kinds));
+         (context.options.effort.exhaustive ? context.times() : static_cast<double>(kinds));
 }
 
 Status benchmark_finalists(TuneContext& context, std::vector<Finalist>& finalists) {

@@ -45,7 +45,7 @@ Result<std::vector<Finalist>> find_finalists(TuneContext& context, const MemoryL
     return softneuro::add(context, memory, selection, finalists);
   };
   SelectionRules rules = memory.rules();
-  rules.k = context.budget.expired() ? 1 : context.times_as_many(options.finalists);
+  rules.k = context.budget.expired() ? 1 : context.times_as_many(options.effort.finalists);
   SN_ASSIGN_OR_RETURN(const Selections best, context.space.select(rules));
   context.gap = best.gap;
   for (const Selection& selection : best.paths) SN_RETURN_IF_ERROR(add(selection));
@@ -74,12 +74,12 @@ Result<std::vector<Finalist>> find_finalists(TuneContext& context, const MemoryL
 
 bool is_allowed(const TuneContext& context, const Finalist& finalist) {
   if (!finalist.is_default()) return true;
-  if (finalist.memory > context.options.max_memory) return false;
+  if (finalist.memory > context.options.criteria.max_memory) return false;
   const Runtime& core = *context.job.core;
   return std::ranges::all_of(context.space.layers, [&](const LayerCandidates& layer) {
     const Layer& known = *layer.layer.layer;
     if (known.type->is_view) return true;
-    if (layer.fallback && context.options.avoid.empty()) return true;
+    if (layer.fallback && context.job.rules.selection.avoid.empty()) return true;
     const auto planned = finalist.path.layers.find(known.id);
     const Routine* routine = nullptr;
     if (planned != finalist.path.layers.end()) {
@@ -89,7 +89,7 @@ bool is_allowed(const TuneContext& context, const Finalist& finalist) {
       if (!usual.ok()) return false;
       routine = &(*usual)->routine();
     }
-    return is_allowed(context.candidate_rules, known.name, routine->descriptor());
+    return is_allowed(context.job.rules, known.name, routine->descriptor());
   });
 }
 

@@ -17,7 +17,7 @@ struct Finalist {
   double time_us = 0;
   double uncertainty_us = INFINITY;
   std::size_t memory = 0;  // MemoryLimit::memory_of(path)
-  double error = 0;        // by TuneOptions::metric, or what its score loses
+  double error = 0;        // by TuneCriteria
   ErrorInterval interval;
   OutputError errors;
 

@@ -1,4 +1,4 @@
-// TuneOptions::max_memory. The solver counts the bytes that are alive at each step; views, work in
+// TuneCriteria::max_memory. The solver counts the bytes that are alive at each step; views, work in
 // place and the packing of arenas are not in its count. So its bound follows from what plans really
 // take (docs/internals/tuner.md).
 #pragma once
@@ -14,7 +14,7 @@ class MemoryLimit {
  public:
   explicit MemoryLimit(TuneContext& context) : context_(context) {}
 
-  std::size_t bytes() const { return context_.options.max_memory; }  // 0: no limit
+  std::size_t bytes() const { return context_.options.criteria.max_memory; }  // 0: no limit
   // What the plan of `path` takes; 0 where nothing limits it.
   Result<std::size_t> memory_of(const RoutinePath& path) const;
   // Finds the bound for rules(). unsupported if no plan keeps the limit.

@@ -13,7 +13,7 @@ namespace {
 
 // Of each search, at most.
 std::size_t rounds_of(const TuneContext& context) {
-  return static_cast<std::size_t>(context.times_as_many(context.options.rounds));
+  return static_cast<std::size_t>(context.times_as_many(context.options.effort.rounds));
 }
 
 // The mixture's, and each kind's where there are several.
@@ -233,7 +233,7 @@ Status NetSearch::run() {
   std::size_t candidates = 0;  // with others there is more to explore
   for (const LayerCandidates& layer : context_.space.layers) candidates += layer.candidates.size();
   const std::string among =
-      fmt::format("{} of {}", fmt::join(context_.options.schemas, ","), candidates);
+      fmt::format("{} of {}", fmt::join(context_.job.rules.schemas, ","), candidates);
   context_.expect(most_seconds(context_));
   SN_ASSIGN_OR_RETURN(bool in_time, search_among("all|" + among, memory_.rules()));
   if (const std::set<Kind> all = context_.space.kinds(); all.size() > 1)

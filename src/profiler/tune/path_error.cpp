@@ -33,15 +33,15 @@ Status PathError::run_samples(Finalist& finalist) {
     std::vector<Tensor> outputs(plan->outputs().size());
     SN_RETURN_IF_ERROR(session.run(inputs, outputs));
     finalist.errors.add(context_.job.references[s], outputs);
-    if (!context_.options.score) continue;
+    if (!context_.options.criteria.score) continue;
     for (Tensor& output : outputs) {  // views of the session's memory, which the next run reuses
       SN_ASSIGN_OR_RETURN(output, output.clone(context_.job.core->allocator()));
     }
     outputs_by_sample.push_back(named(outputs));
   }
-  finalist.error = finalist.errors.value(context_.options.metric);
-  finalist.interval = finalist.errors.interval(context_.options.metric);
-  if (!context_.options.score) return {};
+  finalist.error = finalist.errors.value(context_.options.criteria.metric);
+  finalist.interval = finalist.errors.interval(context_.options.criteria.metric);
+  if (!context_.options.criteria.score) return {};
   if (!reference_score_) {
     std::vector<NamedTensors> references;
     for (const std::vector<Tensor>& outputs : context_.job.references)
@@ -62,7 +62,7 @@ NamedTensors PathError::named(const std::vector<Tensor>& outputs) const {
 }
 
 Result<double> PathError::score_of(const std::vector<NamedTensors>& outputs_by_sample) const {
-  SN_ASSIGN_OR_RETURN(const double score, context_.options.score(outputs_by_sample));
+  SN_ASSIGN_OR_RETURN(const double score, context_.options.criteria.score(outputs_by_sample));
   if (std::isfinite(score)) return score;
   return invalid_argument(
       "the score of the outputs for {} samples is {}: it must be a finite number",
@@ -82,9 +82,10 @@ const std::string& PathError::validation_digest() {
 
 Result<bool> PathError::keeps_limit(Finalist& finalist) {
   // What a score of the caller's depends on is not known.
-  if (context_.options.score) return measure(finalist);
-  const RowKey key = row_key(RowKind::path_error, static_cast<int>(context_.options.metric),
-                             validation_digest(), context_.path_key(finalist.path));
+  if (context_.options.criteria.score) return measure(finalist);
+  const RowKey key =
+      row_key(RowKind::path_error, static_cast<int>(context_.options.criteria.metric),
+              validation_digest(), context_.path_key(finalist.path));
   const Profile* const known = context_.cache.find(key);
   if (known != nullptr && known->error > limit()) {
     finalist.error = known->error;

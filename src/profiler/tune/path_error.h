@@ -1,4 +1,4 @@
-// The error of whole paths on the validation samples (TuneOptions::metric, score).
+// The error of whole paths on the validation samples (TuneCriteria).
 #pragma once
 
 #include <limits>

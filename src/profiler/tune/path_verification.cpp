@@ -18,7 +18,7 @@ std::optional<RowKey> key_of(const TuneContext& context, const RoutinePath& path
                              std::span<const Tensor> outputs) {
   const TuneJob& job = context.job;
   const std::uint64_t code = loaded_code();
-  if (!context.options.use_cache || context.is_time_limited() || code == 0 ||
+  if (context.options.cache.disabled || context.is_time_limited() || code == 0 ||
       job.verification_inputs.empty())
     return std::nullopt;
   std::string text;

@@ -35,9 +35,8 @@ class SampleSet {
   // invalid_argument for the first sample in memory that does not fit.
   Status check() const;
 
-  // Every fifth one; of two or more, at least the last one.
-  SampleSet held_back() const { return part(true); }
-  SampleSet not_held_back() const { return part(false); }
+  // Those that are held back, every fifth one and of two or more at least the last, or the others.
+  SampleSet part(bool held) const;
 
  private:
   struct Input {
@@ -45,7 +44,6 @@ class SampleSet {
     DataType type;
     Shape shape;
   };
-  SampleSet part(bool held) const;
   // For messages: "calibration sample 3", and how samples are counted.
   std::string place(std::size_t number) const;
 

@@ -27,8 +27,8 @@ std::uint64_t whole_key_of(const TuneJob& job, std::uint64_t graph) {
   }
   for (const Device* device : job.core->registry().devices())
     text += fmt::format("\n{} {}", device->id().c_str(), device->name());
-  for (const std::string& pattern : job.options->avoid) text += "\navoid " + pattern;
-  for (const auto& [layer, pattern] : job.options->pin)
+  for (const std::string& pattern : job.rules.selection.avoid) text += "\navoid " + pattern;
+  for (const auto& [layer, pattern] : job.rules.selection.pin)
     text += fmt::format("\npin {} {}", layer, pattern);
   return checksum(text.data(), text.size());
 }
@@ -45,14 +45,9 @@ TuneContext::TuneContext(const TuneJob& given)
   budget.end = job.end;
   const int threads = job.core->pool().concurrency();
   const std::string machine = machine_name(threads);
-  if (options.use_cache)
-    cache.open(options.cache.empty() ? ProfileCache::default_folder() : options.cache, machine,
-               threads, [this](std::string message) { warn(std::move(message)); });
-  candidate_rules.schemas = options.schemas;
-  candidate_rules.avoid = options.avoid;
-  candidate_rules.pin = options.pin;
-  candidate_rules.max_params *= static_cast<std::size_t>(times());
-  candidate_rules.include_pruned = options.exhaustive;
+  if (!options.cache.disabled)
+    cache.open(options.cache.folder, machine, threads,
+               [this](std::string message) { warn(std::move(message)); });
   space.graph = job.graph;
 }
 

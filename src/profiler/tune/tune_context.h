@@ -29,7 +29,7 @@ struct TuneContext {
   std::size_t constant_bytes() const;  // of the graph
 
   // So many times as many samples, rounds and finalists as usual.
-  int times() const { return options.exhaustive ? constants::kExhaustiveTimes : 1; }
+  int times() const { return options.effort.exhaustive ? constants::kExhaustiveTimes : 1; }
   // times() · `count`, which is the caller's: less than 1 counts as 1.
   int times_as_many(int count) const {
     return times() * std::clamp(count, 1, std::numeric_limits<int>::max() / times());
@@ -68,7 +68,6 @@ struct TuneContext {
   PoolBarrier barrier;
   std::uint64_t graph_key;
   std::uint64_t whole_key;  // of the graph, its inputs' shapes and all routines there are
-  CandidateRules candidate_rules;
   SearchSpace space;
   RoutinePath default_path;  // what an untuned net runs on
   // TuneJob::known_path, where it applies here and the time is limited.
@@ -78,7 +77,7 @@ struct TuneContext {
   std::size_t measured = 0, cached = 0;  // plans that were run, or that the cache knows
   bool complete = true;                  // TuneReport::complete
   double gap = 0;                        // TuneReport::gap
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = job.warnings;
 };
 
 }  // namespace softneuro

@@ -8,6 +8,7 @@
 
 #include "core/plan/runtime.h"
 #include "core/routine/routine_path.h"
+#include "profiler/select/candidates.h"
 #include "profiler/tune/sample_set.h"
 #include "softneuro/tune.h"
 
@@ -18,6 +19,9 @@ struct TuneResult {
   TuneReport report;
   double least_error = 0;  // of the paths that were tried, by the metric
 };
+
+// What the options say of candidates.
+SN_INTREE CandidateRules rules_of(const TuneOptions& options);
 
 // What the tuner is given: a net's parts, with shapes resolved.
 struct TuneJob {
@@ -39,6 +43,7 @@ struct TuneJob {
   // The tuned path that the net has for these shapes, threads and schemas on this machine.
   std::optional<RoutinePath> known_path;
   const TuneOptions* options = nullptr;
+  CandidateRules rules;
   // When tuning began, calibration included: from then on its seconds are counted.
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
   // What planning the model and running it took: once on a validation sample, or on the synthetic
@@ -46,6 +51,7 @@ struct TuneJob {
   std::chrono::steady_clock::duration model_time{0};
   // When tuning has to end (TuneOptions::time_limit).
   std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
+  std::vector<std::string> warnings;  // of the preparation, for the report
 };
 
 }  // namespace softneuro

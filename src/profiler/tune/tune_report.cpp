@@ -152,7 +152,7 @@ RoutinePath path_of(const TuneContext& context, const TuneOutcome& outcome) {
   RoutinePath path = outcome.chosen.path;
   path.threads = job.core->pool().concurrency();
   path.machine = machine_of(path, job.core->registry(), path.threads);
-  path.schemas = context.options.schemas;
+  path.schemas = context.job.rules.schemas;
   if (outcome.chosen.is_timed()) {  // else the net's own path has those of its tuning
     path.time_us = outcome.chosen.time_us;
     path.untuned_us = outcome.untuned_us;

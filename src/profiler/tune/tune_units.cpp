@@ -36,8 +36,8 @@ bool applies(const RoutineContext& context, const NetProblems& problems, const R
 UnitStage::UnitStage(TuneContext& context)
     : context_(context),
       units_(*context.job.core, context.cache, context.budget, context.barrier,
-             context.options.exhaustive) {
-  units_.rules = context.candidate_rules;
+             context.options.effort.exhaustive) {
+  units_.rules = context.job.rules;
   units_.warn = [this](LogLevel level, std::string message) {
     context_.warn(std::move(message), level);
   };
@@ -56,7 +56,7 @@ Status UnitStage::find_candidates() {
   if (const auto& known = job.known_path;
       known && context_.is_time_limited() && applies(routines, problems_, *known))
     context_.known_path = known;
-  SN_ASSIGN_OR_RETURN(layers, list_candidates(routines, problems_, context_.candidate_rules));
+  SN_ASSIGN_OR_RETURN(layers, list_candidates(routines, problems_, context_.job.rules));
   SN_RETURN_IF_ERROR(drop_what_half_cannot_hold());
   context_.space.make_index();
   specs_.assign(job.graph->tensor_count(), nullptr);
@@ -65,7 +65,7 @@ Status UnitStage::find_candidates() {
     for_each_tensor(layer.layer, [&](TensorId id, const TensorSpec& spec) { specs_[id] = &spec; });
     if (layer.fallback) unsupported_layers.push_back('\'' + layer.layer.layer->name + '\'');
   }
-  if (context_.options.strict && !unsupported_layers.empty())
+  if (context_.job.rules.selection.strict && !unsupported_layers.empty())
     return unsupported(
         "layers {} have no routine in the allowed schemas: allow more schemas, or tune without "
         "strict",
@@ -86,7 +86,7 @@ Status UnitStage::drop_what_half_cannot_hold() {
       Fp16Overflow::measure(job.core, job.graph, job.shapes, job.verification_inputs));
   SN_ASSIGN_OR_RETURN(const auto dropped,
                       range.drop_candidates(job.core->routine_context(), problems_,
-                                            context_.candidate_rules, context_.space.layers));
+                                            context_.job.rules, context_.space.layers));
   for (const auto& [type, layers] : dropped)
     context_.warn(fmt::format(
         "{} routines are left out for {} whose values come near the largest number of the type",
@@ -205,10 +205,11 @@ void UnitStage::assume_default(LayerCandidates& layer) const {
 
 // For a layer that no candidate computes well enough, as where random inputs pass float16's range.
 Status UnitStage::fall_back_to_float32(std::size_t index) {
-  CandidateRules rules = context_.candidate_rules;
+  CandidateRules rules = context_.job.rules;
   rules.schemas = {"cpu:float32"};
   LayerCandidates& layer = context_.space.layers[index];
-  std::erase_if(rules.pin, [&](const auto& pin) { return pin.first != layer.layer.layer->name; });
+  std::erase_if(rules.selection.pin,
+                [&](const auto& pin) { return pin.first != layer.layer.layer->name; });
   SN_ASSIGN_OR_RETURN(std::vector<LayerCandidates> alone,
                       list_candidates(context_.job.core->routine_context(),
                                       {problems_.graph, {layer.layer}}, rules));

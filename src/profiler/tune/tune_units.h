@@ -13,7 +13,7 @@ class UnitStage {
   // Outlives all use of context.space.adapts, which it measures.
   explicit UnitStage(TuneContext& context);
 
-  // Fills in the space's layers, and the default path. unsupported with TuneOptions::strict where
+  // Fills in the space's layers, and the default path. unsupported with TuneSelection::strict where
   // the schemas leave a layer without a routine.
   Status find_candidates();
   // Fills in their times alone.

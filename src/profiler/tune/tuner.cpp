@@ -32,7 +32,7 @@ Result<TuneResult> tune(const TuneJob& job) {
   TuneContext context(job);
   UnitStage units(context);
   SN_RETURN_IF_ERROR(units.find_candidates());
-  if (context.options.pin_threads) context.barrier.pin_threads();
+  if (context.options.effort.pin_threads) context.barrier.pin_threads();
   context.forget_disturbed_rows();
   context.end_stage_at(constants::kAloneShare);
   SN_RETURN_IF_ERROR(units.profile());

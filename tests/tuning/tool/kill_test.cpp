@@ -113,7 +113,7 @@ Scene::Scene() {
   old_net_ = read_file(net_);
   Net other = make_net(6);
   TuneOptions options;
-  options.cache = cache_;
+  options.cache.folder = cache_;
   REQUIRE(other.tune(options).ok());
   old_cache_ = read_file(cache_file());
   old_rows_ = read_cache(cache_).rows;

@@ -144,7 +144,7 @@ Graph quantised_graph(const TemporaryFolder& folder) {
   Net net = NetAccess::from_graph(*finished(small_graph()), options).value();
   TuneOptions tuning;
   tuning.schemas = {"cpu:qint8"};
-  tuning.cache = folder.file("cache");
+  tuning.cache.folder = folder.file("cache");
   for (std::uint32_t s = 0; s < 5; ++s) tuning.calibration.push_back({{"image", random_image(s)}});
   REQUIRE(net.tune(tuning).ok());
   REQUIRE(net.save(folder.file("quantised.dnn")).ok());
