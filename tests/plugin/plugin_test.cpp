@@ -239,8 +239,8 @@ TEST_CASE("a plugin's routines are tuned, saved and loaded: a parameter, and a n
   auto net = NetAccess::from_graph(model.graph, with_plugins({example()}));
   REQUIRE((expected.ok() && net.ok()));
   TuneOptions options;
-  options.pin = {{"product", routine}};
-  options.use_cache = false;
+  options.selection.pin = {{"product", routine}};
+  options.cache.disabled = true;
   const auto report = net->tune(options);
   INFO(report.status().message());
   REQUIRE(report.ok());
