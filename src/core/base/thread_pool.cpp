@@ -38,11 +38,11 @@ namespace {
 constexpr int kMaxThreads = 1024;
 constexpr int kMostSpinMicroseconds = 1'000'000;
 // Bursts that are nearer to each other follow at once.
-constexpr std::int64_t kLingerNs = 50'000;
+constexpr std::int64_t kSpinWindowNs = 50'000;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min() / 2;
 
-// The pool that began a burst last, in this process. Its workers alone linger: in a chain of nets
-// with pools of their own, those of one net would take processors from the next. A hint only.
+// The pool that began a burst last, in this process. Its workers alone spin after it: in a chain of
+// nets with pools of their own, those of one net would take processors from the next. A hint only.
 std::atomic<const void*> g_last_to_begin{nullptr};
 
 std::atomic<int> g_unyielding_waits{0};  // UnyieldingWait
@@ -228,7 +228,7 @@ class ParkingThreadPool final : public ThreadPool {
     const std::int64_t gap = clock_ns() - ended_ns_.load(std::memory_order_relaxed);
     const bool again = g_last_to_begin.load(std::memory_order_relaxed) == this;
     if (!again) g_last_to_begin.store(this, std::memory_order_relaxed);
-    linger_.store(again && gap < kLingerNs, std::memory_order_relaxed);
+    spins_after_.store(again && gap < kSpinWindowNs, std::memory_order_relaxed);
   }
   void end_burst() noexcept override {
     ended_ns_.store(clock_ns(), std::memory_order_relaxed);
@@ -240,13 +240,13 @@ class ParkingThreadPool final : public ThreadPool {
     return bursts_.load(std::memory_order_acquire) > 0;
   }
   // Shortly after a burst that followed at once on another one, while no other pool spins.
-  bool lingers() const noexcept {
-    return linger_.load(std::memory_order_relaxed) &&
+  bool spins_after_burst() const noexcept {
+    return spins_after_.load(std::memory_order_relaxed) &&
            g_last_to_begin.load(std::memory_order_relaxed) == this &&
-           clock_ns() - ended_ns_.load(std::memory_order_relaxed) < kLingerNs;
+           clock_ns() - ended_ns_.load(std::memory_order_relaxed) < kSpinWindowNs;
   }
   bool may_spin() const noexcept {
-    return spin_.count() > 0 && (in_burst() || lingers());
+    return spin_.count() > 0 && (in_burst() || spins_after_burst());
   }
 
   // Says that a slot is open, and wakes a parked worker, or all, if fewer than `helpers` are idle.
@@ -322,7 +322,7 @@ class ParkingThreadPool final : public ThreadPool {
   std::atomic<std::size_t> awaiting_{0};        // callers
   std::atomic<int> bursts_{0};                  // that are going on
   std::atomic<std::int64_t> ended_ns_{kNever};  // when the last one did
-  std::atomic<bool> linger_{false};             // it had followed at once on the one before
+  std::atomic<bool> spins_after_{false};        // it had followed at once on the one before
 };
 
 }  // namespace
