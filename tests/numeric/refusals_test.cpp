@@ -8,9 +8,9 @@
 namespace softneuro::test {
 namespace {
 
-// The formats in which a problem is put to the routines, beside its own: every data type in every
-// layout, all tensors alike and the outputs plain float32, as at a net's end; and what each routine
-// itself offers.
+// The formats in which a problem is put to the routines, beside its own: every data type in many
+// layouts, all tensors alike and the outputs plain float32, as at a net's end; and what each
+// routine itself offers.
 std::vector<FormatTuple> formats_to_ask(const Registry& registry, const Problem& problem) {
   std::vector<FormatTuple> tuples;
   const auto add = [&](DataType type, Layout layout, bool plain_outputs) {
@@ -27,8 +27,8 @@ std::vector<FormatTuple> formats_to_ask(const Registry& registry, const Problem&
   };
   for (const DataType type : {DataType::float32, DataType::float16, DataType::bfloat16,
                               DataType::float64, DataType::qint8, DataType::int32})
-    for (const Layout layout :
-         {Layout::plain, Layout::channels_last, Layout::nchw8c, Layout::nchw16c})
+    for (const Layout layout : {Layout::plain, Layout::channels_last, Layout::nchw8c,
+                                Layout::nchw16c, Layout::blocked(32)})
       for (const bool plain_outputs : {false, true}) add(type, layout, plain_outputs);
   for (const Routine* routine : registry.routines(problem.type->name))
     for (FormatTuple tuple : routine->formats(problem)) {
