@@ -6,7 +6,7 @@
 
 #include "adapt/run_cast.h"
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "cpu/simd/transpose_tiles.h"
 #include "cpu/tensor/broadcast_walk.h"
 #include "cpu/tensor/strided_copy.h"
@@ -244,35 +244,31 @@ class LayoutKernel final : public Kernel {
   bool cast_first_;
 };
 
-class DirectAdapt final : public SimpleRoutine {
- public:
-  DirectAdapt() : SimpleRoutine("adapt", "cpu/direct") {}
-  RoutineFacts facts() const override { return {.default_rank = 10}; }
-  Applicability applicable(const Problem& problem) const override {
-    const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];
-    if (Applicability formats = takes_formats(problem); !formats) return formats;
-    const RunCast cast(x, y);
-    if (cast.per_channel()) {
-      if (cast.axis() < 0) return Applicability::no("scales along two different axes");
-      const bool is_plain = x.layout == Layout::plain && y.layout == Layout::plain;
-      if (cast.axis() != 1 && !is_plain)
-        return Applicability::no("needs scales along the channels");
-    }
-    return Applicability::yes();
+Applicability applicable(const Problem& problem) {
+  const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];
+  if (Applicability formats = takes_formats(problem); !formats) return formats;
+  const RunCast cast(x, y);
+  if (cast.per_channel()) {
+    if (cast.axis() < 0) return Applicability::no("scales along two different axes");
+    const bool is_plain = x.layout == Layout::plain && y.layout == Layout::plain;
+    if (cast.axis() != 1 && !is_plain) return Applicability::no("needs scales along the channels");
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    RunCast cast(problem.inputs[0], problem.outputs[0]);
-    if (problem.inputs[0].layout == problem.outputs[0].layout)
-      return make_kernel<CastKernel>(problem, std::move(cast));
-    return make_kernel<LayoutKernel>(problem, std::move(cast));
-  }
-};
+  return Applicability::yes();
+}
+
+Result<std::unique_ptr<Kernel>> make_direct_adapt(const Problem& problem) {
+  RunCast cast(problem.inputs[0], problem.outputs[0]);
+  if (problem.inputs[0].layout == problem.outputs[0].layout)
+    return make_kernel<CastKernel>(problem, std::move(cast));
+  return make_kernel<LayoutKernel>(problem, std::move(cast));
+}
 
 }  // namespace
 
 Status register_routine_adapt_cpu_direct(Registry& registry) {
-  return registry.add(std::make_unique<DirectAdapt>());
+  return add_routines(
+      registry, {"adapt"}, {"cpu"}, "direct",
+      {.facts = {.default_rank = 10}, .applicable = applicable, .create = make_direct_adapt});
 }
 
 }  // namespace softneuro

@@ -8,7 +8,7 @@
 #include "adapt/run_cast.h"
 #include "core/base/element.h"
 #include "core/base/level.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "cpu/tensor/element_place.h"
 
 namespace softneuro {
@@ -57,20 +57,15 @@ class NaiveAdaptKernel final : public Kernel {
   std::optional<Quantization> from_, to_;
 };
 
-class NaiveAdapt final : public SimpleRoutine {
- public:
-  NaiveAdapt() : SimpleRoutine("adapt", "cpu/naive") {}
-  Applicability applicable(const Problem& problem) const override { return takes_formats(problem); }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    return make_kernel<NaiveAdaptKernel>(problem);
-  }
-};
+Result<std::unique_ptr<Kernel>> make_naive_adapt(const Problem& problem) {
+  return make_kernel<NaiveAdaptKernel>(problem);
+}
 
 }  // namespace
 
 Status register_routine_adapt_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveAdapt>());
+  return add_routines(registry, {"adapt"}, {"cpu"}, "naive",
+                      {.applicable = takes_formats, .create = make_naive_adapt});
 }
 
 }  // namespace softneuro

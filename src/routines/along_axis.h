@@ -10,18 +10,6 @@ inline Result<int> axis_of(const Problem& problem) {
   return normalize_axis(problem.params.integer("axis"), problem.inputs[0].shape.rank());
 }
 
-// K(problem, axis), or of a layer that moves elements K(axis, constants).
-template <class K>
-Result<std::unique_ptr<Kernel>> make_along_axis(const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
-  if constexpr (std::is_constructible_v<K, const Problem&, int>) {
-    return make_kernel<K>(problem, axis);
-  } else {
-    SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
-    return make_kernel<K>(axis, std::move(constants));
-  }
-}
-
 // f(first, step) for each row along `axis`, in the order of memory: element n of the row is element
 // first + n · step of the tensor.
 template <class F>

@@ -1,31 +1,15 @@
-// Registering routines that are nothing but a function that makes their kernel.
+// Registering cpu/naive.
 #pragma once
 
-#include <initializer_list>
-#include <memory>
-#include <type_traits>
-
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 
 namespace softneuro {
 
-// The kernel for a problem, or why there is none.
-using MakeKernel = Result<std::unique_ptr<Kernel>> (*)(const Problem& problem);
-
-// Registers cpu/naive of each of `layer_types`. It applies to every problem, in float32 and the
-// plain layout, has no parameters, packs nothing and leaves post-ops to the registry.
-Status add_naive(Registry& registry, std::initializer_list<const char*> layer_types,
-                 MakeKernel make);
-// The same for a kernel that is made of the problem, or of nothing.
-template <class K>
-Status add_naive(Registry& registry, std::initializer_list<const char*> layer_types) {
-  return add_naive(registry, layer_types,
-                   []([[maybe_unused]] const Problem& problem) -> Result<std::unique_ptr<Kernel>> {
-                     if constexpr (std::is_constructible_v<K, const Problem&>)
-                       return make_kernel<K>(problem);
-                     else
-                       return make_kernel<K>();
-                   });
+// Of each of `layer_types`: applies to every problem, in float32 and the plain layout, and leaves
+// post-ops to the registry.
+inline Status add_naive(Registry& registry, std::initializer_list<const char*> layer_types,
+                        MakeKernel make) {
+  return add_routines(registry, layer_types, {"cpu"}, "naive", {.create = make});
 }
 
 }  // namespace softneuro

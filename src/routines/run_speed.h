@@ -1,4 +1,4 @@
-// SimpleRoutine::default_speed() of layers that move runs of neighbouring elements.
+// RoutineFunctions::speed of layers that move runs of neighbouring elements.
 #pragma once
 
 #include <algorithm>

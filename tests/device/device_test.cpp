@@ -7,6 +7,7 @@
 #include "device/test_device.h"
 #include "device/tested_devices.h"
 #include "softneuro/allocator.h"
+#include "support/simple_routine.h"
 
 using namespace softneuro;
 using namespace softneuro::test;

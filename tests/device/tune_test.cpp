@@ -10,6 +10,7 @@
 #include "profiler/tune/tuner.h"
 #include "support/graph_evaluator.h"
 #include "support/settable_clock.h"
+#include "support/simple_routine.h"
 #include "support/temporary_folder.h"
 #include "tuning/small_net.h"
 

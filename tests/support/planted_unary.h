@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/routine/registry.h"
+#include "support/simple_routine.h"
 
 namespace softneuro::test {
 

@@ -11,6 +11,7 @@
 #include "net/tuned_plan.h"
 #include "routines/builtin.h"
 #include "small_net.h"
+#include "support/simple_routine.h"
 #include "support/tensor_difference.h"
 
 using namespace softneuro;

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/routine/routine.h"
 #include "support/settable_clock.h"
+#include "support/simple_routine.h"
 
 namespace softneuro::test {
 

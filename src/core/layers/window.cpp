@@ -207,4 +207,8 @@ Result<Window> make_transposed_window(const Params& params, const Shape& x,
   return window_of(params, x, kernel, transposed_window_axis);
 }
 
+Result<Window> pool_window(const Params& params, const Shape& x) {
+  return make_window(params, x, params.integers("kernel"));
+}
+
 }  // namespace softneuro

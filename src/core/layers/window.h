@@ -75,5 +75,7 @@ SN_INTREE Result<Window> make_window(const Params& params, const Shape& x,
                                      std::span<const std::int64_t> kernel);
 SN_INTREE Result<Window> make_transposed_window(const Params& params, const Shape& x,
                                                 std::span<const std::int64_t> kernel);
+// Of a pool, whose kernel is a parameter.
+SN_INTREE Result<Window> pool_window(const Params& params, const Shape& x);
 
 }  // namespace softneuro

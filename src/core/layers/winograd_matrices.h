@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 
+#include "core/graph/params.h"
 #include "softneuro/export.h"
 #include "softneuro/status.h"
 
@@ -36,5 +37,10 @@ constexpr bool has_winograd(std::int64_t tile, std::int64_t taps) noexcept {
 }
 // Precondition: has_winograd(tile, taps). The input's matrix depends on the tile only.
 SN_INTREE WinogradMatrices winograd_matrices(int tile, int taps) noexcept;
+// Of the parameters tile_size and taps.
+inline WinogradMatrices winograd_matrices(const Params& params) {
+  return winograd_matrices(static_cast<int>(params.integer("tile_size")),
+                           static_cast<int>(params.integer("taps")));
+}
 
 }  // namespace softneuro

@@ -25,26 +25,4 @@ Result<std::shared_ptr<Implementation>> Routine::implement(const ProblemPtr& pro
   return made;
 }
 
-// Asks the routine, which outlives it.
-class SimpleRoutine::Simple final : public Implementation {
- public:
-  Simple(ProblemPtr problem, const RoutineContext& context, const SimpleRoutine& simple)
-      : Implementation(std::move(problem), context), simple_(simple) {}
-  double speed() const override { return simple_.default_speed(problem()); }
-
- protected:
-  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
-                                                const PackedWeights&) const override {
-    return simple_.create(problem(), context());
-  }
-
- private:
-  const SimpleRoutine& simple_;
-};
-
-Result<std::shared_ptr<Implementation>> SimpleRoutine::make_implementation(
-    ProblemPtr problem, const RoutineContext& context) const {
-  return make_implementation_of<Simple>(std::move(problem), context, *this);
-}
-
 }  // namespace softneuro

@@ -66,21 +66,4 @@ class SN_INTREE Routine {
   RoutineDescriptor descriptor_;
 };
 
-// A routine that has no parameters, packs no weights, and makes its kernel of the problem alone.
-class SN_INTREE SimpleRoutine : public Routine {
- public:
-  using Routine::Routine;
-
- protected:
-  // Implementation::speed() and create().
-  virtual double default_speed(const Problem&) const { return 1; }
-  virtual Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                                 const RoutineContext& context) const = 0;
-
- private:
-  class Simple;
-  Result<std::shared_ptr<Implementation>> make_implementation(
-      ProblemPtr problem, const RoutineContext& context) const final;
-};
-
 }  // namespace softneuro

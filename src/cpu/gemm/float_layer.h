@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/parallel.h"
+#include "core/routine/function_routine.h"
 #include "cpu/gemm/gemm.h"
 #include "cpu/gemm/gemm_tasks.h"
 #include "cpu/post_ops/post_ops.h"
@@ -62,19 +63,18 @@ class FloatLayerKernel : public FloatWorkspaceKernel {
   std::int64_t at_[kInputs] = {}, output_at_ = 0;
 };
 
-// Their routines.
-class FloatLayerRoutine : public FusesPostOps<PostOpProgram::supports_in_float32, Routine> {
- public:
-  RoutineFacts facts() const override { return {.default_rank = 10}; }
-  Applicability applicable(const Problem& problem) const final {
-    bool all = is_span_float(problem.outputs[0].type);
-    for (std::size_t i = 0; i < problem.own_inputs; ++i)
-      all = all && (!problem.has_input(i) || is_span_float(problem.inputs[i].type));
-    return all ? Applicability::yes() : Applicability::no("needs float32, float16 or bfloat16");
-  }
-
- protected:
-  using FusesPostOps::FusesPostOps;
-};
+// What their routines have in common.
+inline RoutineFunctions float_layer() {
+  return {.facts = {.default_rank = 10},
+          .applicable =
+              [](const Problem& problem) {
+                bool all = is_span_float(problem.outputs[0].type);
+                for (std::size_t i = 0; i < problem.own_inputs; ++i)
+                  all = all && (!problem.has_input(i) || is_span_float(problem.inputs[i].type));
+                return all ? Applicability::yes()
+                           : Applicability::no("needs float32, float16 or bfloat16");
+              },
+          .supports_post_ops = PostOpProgram::supports_in_float32};
+}
 
 }  // namespace softneuro

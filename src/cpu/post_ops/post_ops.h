@@ -67,7 +67,7 @@ class SN_INTREE PostOpProgram {
 };
 
 // A routine that fuses post-ops where kSupports, one of the above, says so.
-template <Applicability (*kSupports)(const Problem&), class Base = SimpleRoutine>
+template <Applicability (*kSupports)(const Problem&), class Base>
 class FusesPostOps : public Base {
  protected:
   using Base::Base;

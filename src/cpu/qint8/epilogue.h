@@ -1,6 +1,7 @@
 // The epilogue of a layer with 8-bit weights: post-ops and the output's rounding.
 #pragma once
 
+#include "core/routine/function_routine.h"
 #include "cpu/gemm/int8_tile.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/qint8/weights.h"
@@ -37,19 +38,14 @@ struct QuantizedEpilogue {
   bool fold_addend(const Problem& problem, const PostOp& op);
 };
 
-// A routine of a layer with 8-bit weights.
-template <class Base>
-class QuantizedRoutine : public FusesPostOps<PostOpProgram::supports_quantized, Base> {
- public:
-  std::vector<FormatTuple> formats(const Problem& problem) const override {
-    return quantized_formats(problem, this->descriptor().layout);
-  }
-  Applicability applicable(const Problem& problem) const override {
-    return takes_quantized_weights(problem);
-  }
-
- protected:
-  using FusesPostOps<PostOpProgram::supports_quantized, Base>::FusesPostOps;
-};
+// What routines of layers with 8-bit weights have in common.
+inline RoutineFunctions quantized_layer() {
+  return {.formats =
+              [](const Problem& problem, const RoutineDescriptor& descriptor) {
+                return quantized_formats(problem, descriptor.layout);
+              },
+          .applicable = takes_quantized_weights,
+          .supports_post_ops = PostOpProgram::supports_quantized};
+}
 
 }  // namespace softneuro

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "plugins/eigen/ops.h"
 #include "plugins/eigen/routines.h"
 
@@ -46,37 +46,33 @@ class DetKernel final : public Kernel {
   std::int64_t n_, chunks_;
 };
 
-class Det final : public SimpleRoutine {
- public:
-  Det() : SimpleRoutine("det", "cpu/eigen") {}
+Applicability applicable(const Problem& problem) {
+  const Shape& x = problem.inputs[0].shape;
+  if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
+  if (x.elements() == 0) return Applicability::no("there is nothing to compute");
+  if (x[x.rank() - 1] > kLargestEigenMatrix)
+    return Applicability::no("the library would take memory from the heap while running");
+  return Applicability::yes();
+}
 
-  // Plans that are not tuned go without.
-  RoutineFacts facts() const override { return {.default_rank = -1, .library = library_name()}; }
-
-  Applicability applicable(const Problem& problem) const override {
-    const Shape& x = problem.inputs[0].shape;
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
-    if (x.elements() == 0) return Applicability::no("there is nothing to compute");
-    if (x[x.rank() - 1] > kLargestEigenMatrix)
-      return Applicability::no("the library would take memory from the heap while running");
-    return Applicability::yes();
-  }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext& context) const override {
-    constexpr std::int64_t kWork = 1 << 14;  // multiplications that are worth a thread's while
-    const Shape& x = problem.inputs[0].shape;
-    const std::int64_t n = x[x.rank() - 1], count = problem.outputs[0].shape.elements();
-    const std::int64_t chunks = std::clamp<std::int64_t>(
-        count * n * n * n / 3 / kWork, 1, std::min<std::int64_t>(count, context.threads()));
-    return make_kernel<DetKernel>(n, chunks);
-  }
-};
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineContext& context,
+                                       const PackedWeights&) {
+  constexpr std::int64_t kWork = 1 << 14;  // multiplications that are worth a thread's while
+  const Shape& x = problem.inputs[0].shape;
+  const std::int64_t n = x[x.rank() - 1], count = problem.outputs[0].shape.elements();
+  const std::int64_t chunks = std::clamp<std::int64_t>(
+      count * n * n * n / 3 / kWork, 1, std::min<std::int64_t>(count, context.threads()));
+  return make_kernel<DetKernel>(n, chunks);
+}
 
 }  // namespace
 
 Status register_det(Registry& registry) {
-  return registry.add(std::make_unique<Det>());
+  // Plans that are not tuned go without.
+  return add_routines(registry, {"det"}, {"cpu"}, "eigen",
+                      {.facts = {.default_rank = -1, .library = library_name()},
+                       .applicable = applicable,
+                       .create_with = create});
 }
 
 }  // namespace softneuro::eigen

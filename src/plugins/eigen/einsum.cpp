@@ -5,7 +5,7 @@
 
 #include "core/base/element.h"
 #include "core/layers/einsum_equation.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "cpu/tensor/strided_copy.h"
 #include "plugins/eigen/products.h"
 #include "plugins/eigen/routines.h"
@@ -176,35 +176,31 @@ class EinsumKernel final : public Kernel {
   Products products_;
 };
 
-class Einsum final : public SimpleRoutine {
- public:
-  Einsum() : SimpleRoutine("einsum", "cpu/eigen") {}
-
-  // Plans that are not tuned go without.
-  RoutineFacts facts() const override { return {.default_rank = -1, .library = library_name()}; }
-
-  Applicability applicable(const Problem& problem) const override {
-    for (std::size_t i = 0; i < problem.own_inputs; ++i) {
-      if (problem.inputs[i].type != DataType::float32) return Applicability::no("needs float32");
-      if (problem.inputs[i].shape.elements() == 0)
-        return Applicability::no("there is nothing to compute");
-    }
-    const auto contraction = contraction_of(problem);
-    return contraction.ok() ? Applicability::yes()
-                            : Applicability::no(contraction.status().message());
+Applicability applicable(const Problem& problem) {
+  for (std::size_t i = 0; i < problem.own_inputs; ++i) {
+    if (problem.inputs[i].type != DataType::float32) return Applicability::no("needs float32");
+    if (problem.inputs[i].shape.elements() == 0)
+      return Applicability::no("there is nothing to compute");
   }
+  const auto contraction = contraction_of(problem);
+  return contraction.ok() ? Applicability::yes()
+                          : Applicability::no(contraction.status().message());
+}
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext& context) const override {
-    SN_ASSIGN_OR_RETURN(const Contraction contraction, contraction_of(problem));
-    return make_kernel<EinsumKernel>(contraction, context.threads());
-  }
-};
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineContext& context,
+                                       const PackedWeights&) {
+  SN_ASSIGN_OR_RETURN(const Contraction contraction, contraction_of(problem));
+  return make_kernel<EinsumKernel>(contraction, context.threads());
+}
 
 }  // namespace
 
 Status register_einsum(Registry& registry) {
-  return registry.add(std::make_unique<Einsum>());
+  // Plans that are not tuned go without.
+  return add_routines(registry, {"einsum"}, {"cpu"}, "eigen",
+                      {.facts = {.default_rank = -1, .library = library_name()},
+                       .applicable = applicable,
+                       .create_with = create});
 }
 
 }  // namespace softneuro::eigen

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/graph/layer_type.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "plugins/eigen/products.h"
 #include "plugins/eigen/routines.h"
 
@@ -95,33 +95,27 @@ class MatmulKernel final : public Kernel {
   Products products_;
 };
 
-class Matmul final : public SimpleRoutine {
- public:
-  Matmul() : SimpleRoutine("matmul", "cpu/eigen") {}
-
-  RoutineFacts facts() const override { return {.library = library_name()}; }
-
-  Applicability applicable(const Problem& problem) const override {
-    for (const Input input : {kA, kB}) {
-      if (problem.inputs[input].type != DataType::float32)
-        return Applicability::no("needs float32");
-      if (problem.inputs[input].shape.elements() == 0)
-        return Applicability::no("there is nothing to compute");
-    }
-    return Applicability::yes();
+Applicability applicable(const Problem& problem) {
+  for (const Input input : {kA, kB}) {
+    if (problem.inputs[input].type != DataType::float32) return Applicability::no("needs float32");
+    if (problem.inputs[input].shape.elements() == 0)
+      return Applicability::no("there is nothing to compute");
   }
+  return Applicability::yes();
+}
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext& context) const override {
-    SN_ASSIGN_OR_RETURN(Products products, products_of(problem, context.threads()));
-    return make_kernel<MatmulKernel>(std::move(products));
-  }
-};
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineContext& context,
+                                       const PackedWeights&) {
+  SN_ASSIGN_OR_RETURN(Products products, products_of(problem, context.threads()));
+  return make_kernel<MatmulKernel>(std::move(products));
+}
 
 }  // namespace
 
 Status register_matmul(Registry& registry) {
-  return registry.add(std::make_unique<Matmul>());
+  return add_routines(
+      registry, {"matmul"}, {"cpu"}, "eigen",
+      {.facts = {.library = library_name()}, .applicable = applicable, .create_with = create});
 }
 
 }  // namespace softneuro::eigen

@@ -67,63 +67,62 @@ memory::desc plain_desc(const memory::dims& dims) {
   return {dims, memory::data_type::f32, strides};
 }
 
-class BinaryLayer final : public PlainLayer {
- public:
-  const char* layer_type() const override { return "binary"; }
+Applicability applicable(const Problem& problem) {
+  const BinaryOp op = function_of(problem);
+  if (op == BinaryOp::max || op == BinaryOp::min)
+    return Applicability::no("oneDNN's implementation does not propagate NaN");
+  if (!algorithm_of(op)) return Applicability::no("the library has no such function");
+  if (Applicability types = takes_float32(problem); !types) return types;
+  if (Applicability blocks = fills_blocks(problem.outputs[0]); !blocks) return blocks;
+  const auto operands = operands_of(problem);
+  if (!operands) return Applicability::no("this broadcast is not supported by the library");
+  if (operands->dims.size() > 5) return Applicability::no("so many dimensions are not supported");
+  return Applicability::yes();
+}
 
-  Applicability applicable(const Problem& problem) const override {
-    const BinaryOp op = function_of(problem);
-    if (op == BinaryOp::max || op == BinaryOp::min)
-      return Applicability::no("oneDNN's implementation does not propagate NaN");
-    if (!algorithm_of(op)) return Applicability::no("the library has no such function");
-    if (Applicability types = takes_float32(problem); !types) return types;
-    if (Applicability blocks = fills_blocks(problem.outputs[0]); !blocks) return blocks;
-    const auto operands = operands_of(problem);
-    if (!operands) return Applicability::no("this broadcast is not supported by the library");
-    if (operands->dims.size() > 5) return Applicability::no("so many dimensions are not supported");
-    return Applicability::yes();
-  }
+// By the outermost dimension.
+std::vector<PlainPart> parts(const Problem& problem, int threads) {
+  const Operands operands = *operands_of(problem);
+  const std::int64_t elements = problem.outputs[0].shape.elements();
+  const std::int64_t outer = operands.dims[0], other_outer = operands.other_dims[0];
+  const std::int64_t inner = elements / outer;
+  std::int64_t other_inner = 1;
+  for (std::size_t d = 1; d < operands.other_dims.size(); ++d)
+    other_inner *= operands.other_dims[d];
+  std::vector<PlainPart> parts;
+  for_chunks(
+      outer, chunk_count(threads, elements), inner == 1 ? kCacheLine : 1,
+      [&](std::int64_t first, std::int64_t last) {
+        memory::dims dims = operands.dims, other_dims = operands.other_dims;
+        dims[0] = last - first;
+        if (other_outer > 1) other_dims[0] = last - first;
+        const auto desc = plain_desc(dims), other = plain_desc(other_dims);
+        const std::int64_t at = first * inner;
+        parts.push_back(plain_part(
+            Operation::of<dnnl::binary>(*algorithm_of(function_of(problem)), desc, other, desc),
+            {input_argument(DNNL_ARG_SRC_0, operands.whole, at, desc),
+             input_argument(DNNL_ARG_SRC_1, operands.other,
+                            other_outer > 1 ? first * other_inner : 0, other),
+             output_argument(at, desc)},
+            at, (last - first) * inner));
+      });
+  return parts;
+}
 
-  // By the outermost dimension.
-  std::vector<PlainPart> parts(const Problem& problem, int threads) const override {
-    const Operands operands = *operands_of(problem);
-    const std::int64_t elements = problem.outputs[0].shape.elements();
-    const std::int64_t outer = operands.dims[0], other_outer = operands.other_dims[0];
-    const std::int64_t inner = elements / outer;
-    std::int64_t other_inner = 1;
-    for (std::size_t d = 1; d < operands.other_dims.size(); ++d)
-      other_inner *= operands.other_dims[d];
-    std::vector<PlainPart> parts;
-    for_chunks(
-        outer, chunk_count(threads, elements), inner == 1 ? kCacheLine : 1,
-        [&](std::int64_t first, std::int64_t last) {
-          memory::dims dims = operands.dims, other_dims = operands.other_dims;
-          dims[0] = last - first;
-          if (other_outer > 1) other_dims[0] = last - first;
-          const auto desc = plain_desc(dims), other = plain_desc(other_dims);
-          const std::int64_t at = first * inner;
-          parts.push_back(plain_part(
-              Operation::of<dnnl::binary>(*algorithm_of(function_of(problem)), desc, other, desc),
-              {input_argument(DNNL_ARG_SRC_0, operands.whole, at, desc),
-               input_argument(DNNL_ARG_SRC_1, operands.other,
-                              other_outer > 1 ? first * other_inner : 0, other),
-               output_argument(at, desc)},
-              at, (last - first) * inner));
-        });
-    return parts;
-  }
-
-  int in_place_input(const Problem& problem) const override {
-    const auto operands = operands_of(problem);
-    return operands ? static_cast<int>(operands->whole) : -1;
-  }
-};
+int in_place_input(const Problem& problem) {
+  const auto operands = operands_of(problem);
+  return operands ? static_cast<int>(operands->whole) : -1;
+}
 
 }  // namespace
 
 Status register_binary(Registry& registry) {
-  static const BinaryLayer layer;
-  return add_plain_routines(registry, layer, kFloatLayouts);
+  return add_plain_routines(registry,
+                            {.layer_type = "binary",
+                             .applicable = applicable,
+                             .parts = parts,
+                             .in_place_input = in_place_input},
+                            kFloatLayouts);
 }
 
 }  // namespace softneuro::onednn

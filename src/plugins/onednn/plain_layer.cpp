@@ -44,7 +44,7 @@ class PlainImplementation final : public Implementation {
     if (routine().descriptor().type == DataType::qint8)
       return make_requantized_move(make_partitioned_kernel(std::move(work)), problem());
     SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem()));
-    work.in_place_input = layer_.in_place_input(problem());
+    if (layer_.in_place_input != nullptr) work.in_place_input = layer_.in_place_input(problem());
     if (!post_ops_allow_in_place(problem(), work.in_place_input)) work.in_place_input = -1;
     return make_partitioned_kernel(std::move(work));
   }
@@ -63,14 +63,14 @@ class PlainImplementation final : public Implementation {
     return work;
   }
 
-  const PlainLayer& layer_;
+  const PlainLayer& layer_;  // the routine's
   std::shared_ptr<const Names> names_;
 };
 
 class PlainRoutine final : public Routine {
  public:
   PlainRoutine(const PlainLayer& layer, const char* descriptor)
-      : Routine(layer.layer_type(), descriptor), layer_(layer) {}
+      : Routine(layer.layer_type, descriptor), layer_(layer) {}
 
   RoutineFacts facts() const override { return {.library = library_name()}; }
 
@@ -80,10 +80,7 @@ class PlainRoutine final : public Routine {
   }
 
   Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
-      return Applicability::no("there is nothing to compute");
-    if (!has_dimensions_of_layouts(problem))
-      return Applicability::no("the layout needs more dimensions");
+    if (Applicability work = has_work(problem); !work) return work;
     return layer_.applicable(problem);
   }
 
@@ -100,7 +97,7 @@ class PlainRoutine final : public Routine {
   }
 
  private:
-  const PlainLayer& layer_;
+  PlainLayer layer_;
   mutable AnswerCache<Names> names_;  // empty if there is none, or if the library fails
 };
 

@@ -16,22 +16,21 @@ struct PlainPart {
 };
 
 // One layer type. float32, or qint8 where the layer moves elements: then the library sees bytes.
-class PlainLayer {
- public:
-  virtual ~PlainLayer() = default;
-  virtual const char* layer_type() const = 0;
+struct PlainLayer {
+  const char* layer_type;
   // Whether there is an operation that means the same, apart from what code the library has for it;
   // the data types of inputs and outputs included. There is something to compute.
-  virtual Applicability applicable(const Problem& problem) const = 0;
+  Applicability (*applicable)(const Problem& problem);
   // For `threads` threads. Never empty. Precondition: applicable(problem). May throw dnnl::error,
   // too: then the library does not know the operation.
-  virtual std::vector<PlainPart> parts(const Problem& problem, int threads) const = 0;
-  // An input that the primitives read exactly where they write output 0; −1 if there is none.
-  virtual int in_place_input(const Problem&) const { return -1; }
+  std::vector<PlainPart> (*parts)(const Problem& problem, int threads);
+  // An input that the primitives read exactly where they write output 0; −1, or null: there is
+  // none.
+  int (*in_place_input)(const Problem& problem) = nullptr;
 };
 
-// The routines of `layer` (which lives as long as the process) in each descriptor's layout. `impl`
-// names the implementation; the library's reference code is never one.
+// The routines of `layer` in each descriptor's layout. `impl` names the implementation; the
+// library's reference code is never one.
 Status add_plain_routines(Registry& registry, const PlainLayer& layer,
                           std::initializer_list<const char*> descriptors);
 inline constexpr std::initializer_list<const char*> kFloatLayouts = {

@@ -7,45 +7,42 @@
 namespace softneuro::onednn {
 namespace {
 
-class SoftmaxLayer final : public PlainLayer {
- public:
-  const char* layer_type() const override { return "softmax"; }
+Applicability applicable(const Problem& problem) {
+  if (Applicability types = takes_float32(problem); !types) return types;
+  const auto columns = columns_along_axis(problem);
+  if (!columns.ok()) return Applicability::no(columns.status().message());
+  return Applicability::yes();
+}
 
-  Applicability applicable(const Problem& problem) const override {
-    if (Applicability types = takes_float32(problem); !types) return types;
-    const auto columns = columns_along_axis(problem);
-    if (!columns.ok()) return Applicability::no(columns.status().message());
-    return Applicability::yes();
-  }
-
-  std::vector<PlainPart> parts(const Problem& problem, int threads) const override {
-    const std::int64_t columns = *columns_along_axis(problem);
-    const std::int64_t elements = problem.inputs[0].shape.elements();
-    const auto algorithm = problem.params.integer("log") != 0 ? dnnl::algorithm::softmax_log
-                                                              : dnnl::algorithm::softmax_accurate;
-    std::vector<PlainPart> parts;
-    for_chunks(elements / columns, chunk_count(threads, elements), 1,
-               [&](std::int64_t first, std::int64_t last) {
-                 const std::int64_t rows = last - first, at = first * columns;
-                 const auto desc = matrix_desc(rows, columns);
-                 PlainPart& part = parts.emplace_back(plain_part(
-                     Operation::of<SoftmaxForward>(dnnl::prop_kind::forward_inference, algorithm,
-                                                   desc, desc, 1),
-                     {input_argument(DNNL_ARG_SRC, 0, at, desc), output_argument(at, desc)}, at,
-                     rows * columns));
-                 part.chunk.repair = [=](float* y) { spread_nan(y, rows, columns); };
-               });
-    return parts;
-  }
-
-  int in_place_input(const Problem&) const override { return 0; }
-};
+std::vector<PlainPart> parts(const Problem& problem, int threads) {
+  const std::int64_t columns = *columns_along_axis(problem);
+  const std::int64_t elements = problem.inputs[0].shape.elements();
+  const auto algorithm = problem.params.integer("log") != 0 ? dnnl::algorithm::softmax_log
+                                                            : dnnl::algorithm::softmax_accurate;
+  std::vector<PlainPart> parts;
+  for_chunks(elements / columns, chunk_count(threads, elements), 1,
+             [&](std::int64_t first, std::int64_t last) {
+               const std::int64_t rows = last - first, at = first * columns;
+               const auto desc = matrix_desc(rows, columns);
+               PlainPart& part = parts.emplace_back(plain_part(
+                   Operation::of<SoftmaxForward>(dnnl::prop_kind::forward_inference, algorithm,
+                                                 desc, desc, 1),
+                   {input_argument(DNNL_ARG_SRC, 0, at, desc), output_argument(at, desc)}, at,
+                   rows * columns));
+               part.chunk.repair = [=](float* y) { spread_nan(y, rows, columns); };
+             });
+  return parts;
+}
 
 }  // namespace
 
 Status register_softmax(Registry& registry) {
-  static const SoftmaxLayer layer;
-  return add_plain_routines(registry, layer, {"cpu/onednn", "cpu:float32:nhwc/onednn"});
+  return add_plain_routines(registry,
+                            {.layer_type = "softmax",
+                             .applicable = applicable,
+                             .parts = parts,
+                             .in_place_input = [](const Problem&) { return 0; }},
+                            {"cpu/onednn", "cpu:float32:nhwc/onednn"});
 }
 
 }  // namespace softneuro::onednn

@@ -39,45 +39,41 @@ std::optional<FusedStep> step_of(const Problem& problem) {
   }
 }
 
-class UnaryLayer final : public PlainLayer {
- public:
-  const char* layer_type() const override { return "unary"; }
+Applicability applicable(const Problem& problem) {
+  if (Applicability types = takes_float32(problem); !types) return types;
+  const auto step = step_of(problem);
+  if (!step) return Applicability::no("the library has no such function");
+  if (loses_nan(*step)) return Applicability::no("oneDNN's implementation does not propagate NaN");
+  if (loses_tail(*step))
+    return Applicability::no("oneDNN's implementation is inexact where the result is near 0");
+  return fills_blocks(problem.inputs[0]);
+}
 
-  Applicability applicable(const Problem& problem) const override {
-    if (Applicability types = takes_float32(problem); !types) return types;
-    const auto step = step_of(problem);
-    if (!step) return Applicability::no("the library has no such function");
-    if (loses_nan(*step))
-      return Applicability::no("oneDNN's implementation does not propagate NaN");
-    if (loses_tail(*step))
-      return Applicability::no("oneDNN's implementation is inexact where the result is near 0");
-    return fills_blocks(problem.inputs[0]);
-  }
-
-  std::vector<PlainPart> parts(const Problem& problem, int threads) const override {
-    const FusedStep step = *step_of(problem);
-    const std::int64_t elements = problem.inputs[0].shape.elements();
-    std::vector<PlainPart> parts;
-    for_chunks(elements, chunk_count(threads, elements), kCacheLine,
-               [&](std::int64_t first, std::int64_t last) {
-                 const auto desc =
-                     desc_of({last - first}, dnnl::memory::data_type::f32, Layout::plain);
-                 parts.push_back(plain_part(
-                     eltwise_operation(step.algorithm, desc, step.alpha, step.beta),
-                     {input_argument(DNNL_ARG_SRC, 0, first, desc), output_argument(first, desc)},
-                     first, last - first));
-               });
-    return parts;
-  }
-
-  int in_place_input(const Problem&) const override { return 0; }
-};
+std::vector<PlainPart> parts(const Problem& problem, int threads) {
+  const FusedStep step = *step_of(problem);
+  const std::int64_t elements = problem.inputs[0].shape.elements();
+  std::vector<PlainPart> parts;
+  for_chunks(elements, chunk_count(threads, elements), kCacheLine,
+             [&](std::int64_t first, std::int64_t last) {
+               const auto desc =
+                   desc_of({last - first}, dnnl::memory::data_type::f32, Layout::plain);
+               parts.push_back(plain_part(
+                   eltwise_operation(step.algorithm, desc, step.alpha, step.beta),
+                   {input_argument(DNNL_ARG_SRC, 0, first, desc), output_argument(first, desc)},
+                   first, last - first));
+             });
+  return parts;
+}
 
 }  // namespace
 
 Status register_unary(Registry& registry) {
-  static const UnaryLayer layer;
-  return add_plain_routines(registry, layer, kFloatLayouts);
+  return add_plain_routines(registry,
+                            {.layer_type = "unary",
+                             .applicable = applicable,
+                             .parts = parts,
+                             .in_place_input = [](const Problem&) { return 0; }},
+                            kFloatLayouts);
 }
 
 }  // namespace softneuro::onednn

@@ -7,6 +7,7 @@
 #include "plugins/onednn/answer_cache.h"
 #include "plugins/onednn/routines.h"
 #include "plugins/onednn/weighted_answers.h"
+#include "plugins/partition/chunks.h"
 
 namespace softneuro::onednn {
 namespace {
@@ -105,9 +106,7 @@ class FloatRoutine final : public FusesPostOps<PostOpProgram::supports_in_float3
     if (!has_types) return Applicability::no(fmt::format("needs {}", to_string(descriptor().type)));
     if (layer_.packs_weights() && !(is_known(problem, kWeights) && is_known(problem, kBias)))
       return Applicability::no("weights or bias are not constant");
-    return problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0
-               ? Applicability::no("there is nothing to compute")
-               : Applicability::yes();
+    return has_work(problem);
   }
 
   Result<std::shared_ptr<Implementation>> make_implementation(

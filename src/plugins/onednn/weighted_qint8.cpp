@@ -6,6 +6,7 @@
 #include "plugins/onednn/answer_cache.h"
 #include "plugins/onednn/routines.h"
 #include "plugins/onednn/weighted_answers.h"
+#include "plugins/partition/chunks.h"
 
 namespace softneuro::onednn {
 namespace {
@@ -149,9 +150,7 @@ class QuantizedRoutine final : public Routine {
 
   Applicability applicable(const Problem& problem) const override {
     if (Applicability weights = takes_quantized_weights(problem); !weights) return weights;
-    return problem.inputs[kX].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0
-               ? Applicability::no("there is nothing to compute")
-               : Applicability::yes();
+    return has_work(problem);
   }
 
   Result<std::shared_ptr<Implementation>> make_implementation(

@@ -13,12 +13,16 @@ std::int64_t chunk_count(int threads, std::int64_t elements) {
   return std::clamp<std::int64_t>(elements / kChunkElements, 1, threads);
 }
 
-bool has_dimensions_of_layouts(const Problem& problem) {
+Applicability has_work(const Problem& problem) {
+  if (problem.inputs[0].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
+    return Applicability::no("there is nothing to compute");
   const auto fits = [](const TensorSpec& spec) {
     return spec.layout == Layout::plain || spec.shape.rank() >= 3;
   };
   return std::all_of(problem.inputs.begin(), problem.inputs.end(), fits) &&
-         std::all_of(problem.outputs.begin(), problem.outputs.end(), fits);
+                 std::all_of(problem.outputs.begin(), problem.outputs.end(), fits)
+             ? Applicability::yes()
+             : Applicability::no("the layout needs more dimensions");
 }
 
 std::optional<Shape> dims_opposite(const TensorSpec& operand, const TensorSpec& y) {

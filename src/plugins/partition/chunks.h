@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/routine/problem.h"
+#include "core/routine/routine.h"
 
 namespace softneuro {
 
@@ -28,8 +28,9 @@ void for_chunks(std::int64_t count, std::int64_t chunks, std::int64_t step, F&& 
   }
 }
 
-// Whether every tensor has the dimensions that its layout speaks of.
-bool has_dimensions_of_layouts(const Problem& problem);
+// Whether there is something to compute, and every tensor has the dimensions that its layout speaks
+// of.
+Applicability has_work(const Problem& problem);
 
 // The dimensions of an operand that broadcasts to `y`, as many as y's stored ones and in their
 // order (cpu/tensor/memory_order.h); nothing if it lies otherwise in memory. y is plain or nhwc.

@@ -7,9 +7,6 @@
 
 namespace softneuro {
 
-// Of max_pool2 and avg_pool2; axes[1] are rows, axes[2] columns.
-Result<Window> pool_window(const Problem& problem);
-
 // The end padding, in input elements, that gives the output's size, which ceil_mode may have
 // rounded up: not always axis.pad_end.
 std::int64_t taken_pad_end(const WindowAxis& axis);

@@ -3,7 +3,6 @@
 // beside infinity.
 #include <array>
 
-#include "core/routine/registry.h"
 #include "cpu/tensor/memory_order.h"
 #include "plugins/partition/chunks.h"
 #include "plugins/xnnpack/operator_kernel.h"
@@ -89,72 +88,62 @@ std::int64_t opposite(const std::vector<std::int64_t>& y, const std::vector<std:
   return at;
 }
 
-class Binary final : public OperatorRoutine<> {
- public:
-  explicit Binary(const char* descriptor) : OperatorRoutine("binary", descriptor) {}
+OperatorChunk chunk_of(const Dims& dims, Function function, std::int64_t first, std::int64_t rows) {
+  const auto at = [&](const std::vector<std::int64_t>& operand) {
+    return operand[0] == 1 ? 0 : first * product(operand, 1);
+  };
+  OperatorChunk chunk;
+  chunk.create = [create = function.create](xnn_operator_t* op) {
+    return create(-kUnlimited, kUnlimited, 0, op);
+  };
+  chunk.takes_two = true;
+  chunk.setup = [setup = function.setup, rank = dims.y.size(), a_dims = library_dims(dims.a, rows),
+                 b_dims = library_dims(dims.b, rows)](xnn_operator_t op, const float* a,
+                                                      const float* b, float* y) {
+    return setup(op, rank, a_dims.data(), rank, b_dims.data(), a, b, y, nullptr);
+  };
+  chunk.element = [=](const float* a, const float* b, std::int64_t i) {
+    return apply(function.op, static_cast<double>(a[opposite(dims.y, dims.a, i)]),
+                 static_cast<double>(b[opposite(dims.y, dims.b, i)]));
+  };
+  chunk.x_at = at(dims.a);
+  chunk.second_at = at(dims.b);
+  chunk.y_at = first * product(dims.y, 1);
+  chunk.y_count = rows * product(dims.y, 1);
+  return chunk;
+}
 
-  Applicability applicable(const Problem& problem) const override {
-    for (std::size_t i = 0; i < 2; ++i)
-      if (problem.inputs[i].type != DataType::float32) return Applicability::no("needs float32");
-    if (problem.outputs[0].shape.elements() == 0)
-      return Applicability::no("there is nothing to compute");
-    if (!has_dimensions_of_layouts(problem))
-      return Applicability::no("the layout needs more dimensions");
-    if (function_of(problem).create == nullptr)
-      return Applicability::no(
-          "the library has no such function, or it does not propagate NaN or flushes denormals");
-    return dims_of(problem) ? Applicability::yes()
-                            : Applicability::no("this broadcast is not supported by the library");
-  }
+Applicability applicable(const Problem& problem) {
+  for (std::size_t i = 0; i < 2; ++i)
+    if (problem.inputs[i].type != DataType::float32) return Applicability::no("needs float32");
+  if (Applicability work = has_work(problem); !work) return work;
+  if (function_of(problem).create == nullptr)
+    return Applicability::no(
+        "the library has no such function, or it does not propagate NaN or flushes denormals");
+  return dims_of(problem) ? Applicability::yes()
+                          : Applicability::no("this broadcast is not supported by the library");
+}
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext& context) const override {
-    const Dims dims = *dims_of(problem);
-    const Function function = function_of(problem);
-    const std::int64_t elements = problem.outputs[0].shape.elements();
-    OperatorWork work;
-    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
-    const std::int64_t outer = dims.y[0], inner = product(dims.y, 1);
-    for_chunks(outer, chunk_count(context.threads(), elements), inner == 1 ? kCacheLine : 1,
-               [&](std::int64_t first, std::int64_t last) {
-                 work.chunks.push_back(chunk_of(dims, function, first, last - first));
-               });
-    return make_operator_kernel(std::move(work));
-  }
-
- private:
-  static OperatorChunk chunk_of(const Dims& dims, Function function, std::int64_t first,
-                                std::int64_t rows) {
-    const auto at = [&](const std::vector<std::int64_t>& operand) {
-      return operand[0] == 1 ? 0 : first * product(operand, 1);
-    };
-    OperatorChunk chunk;
-    chunk.create = [create = function.create](xnn_operator_t* op) {
-      return create(-kUnlimited, kUnlimited, 0, op);
-    };
-    chunk.takes_two = true;
-    chunk.setup = [setup = function.setup, rank = dims.y.size(),
-                   a_dims = library_dims(dims.a, rows), b_dims = library_dims(dims.b, rows)](
-                      xnn_operator_t op, const float* a, const float* b, float* y) {
-      return setup(op, rank, a_dims.data(), rank, b_dims.data(), a, b, y, nullptr);
-    };
-    chunk.element = [=](const float* a, const float* b, std::int64_t i) {
-      return apply(function.op, static_cast<double>(a[opposite(dims.y, dims.a, i)]),
-                   static_cast<double>(b[opposite(dims.y, dims.b, i)]));
-    };
-    chunk.x_at = at(dims.a);
-    chunk.second_at = at(dims.b);
-    chunk.y_at = first * product(dims.y, 1);
-    chunk.y_count = rows * product(dims.y, 1);
-    return chunk;
-  }
-};
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineContext& context,
+                                       const PackedWeights&) {
+  const Dims dims = *dims_of(problem);
+  const Function function = function_of(problem);
+  const std::int64_t elements = problem.outputs[0].shape.elements();
+  OperatorWork work;
+  SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
+  const std::int64_t outer = dims.y[0], inner = product(dims.y, 1);
+  for_chunks(outer, chunk_count(context.threads(), elements), inner == 1 ? kCacheLine : 1,
+             [&](std::int64_t first, std::int64_t last) {
+               work.chunks.push_back(chunk_of(dims, function, first, last - first));
+             });
+  return make_operator_kernel(std::move(work));
+}
 
 }  // namespace
 
 Status register_binary(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<Binary>("cpu/xnnpack")));
-  return registry.add(std::make_unique<Binary>("cpu:float32:nhwc/xnnpack"));
+  return add_routines(registry, {"binary"}, {"cpu", "cpu:float32:nhwc"}, "xnnpack",
+                      operator_routine(applicable, create));
 }
 
 }  // namespace softneuro::xnnpack

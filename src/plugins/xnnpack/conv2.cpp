@@ -106,7 +106,7 @@ class Conv2Implementation final : public SplitImplementation {
   ConvShape shape_;
 };
 
-class Conv2 final : public OperatorRoutine<Routine> {
+class Conv2 final : public OperatorRoutine {
  public:
   Conv2() : OperatorRoutine("conv2", "cpu:float32:nhwc/xnnpack") {}
 

@@ -72,7 +72,7 @@ class DenseImplementation final : public SplitImplementation {
   }
 };
 
-class Dense final : public OperatorRoutine<Routine> {
+class Dense final : public OperatorRoutine {
  public:
   Dense() : OperatorRoutine("dense", "cpu/xnnpack") {}
 

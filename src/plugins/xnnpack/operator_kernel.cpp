@@ -121,11 +121,7 @@ Applicability takes_inputs(const Problem& problem) {
     if (i > 0 && (!spec.constant || spec.value.empty()))
       return Applicability::no("weights or bias are not constant");
   }
-  if (problem.inputs[0].shape.elements() == 0 || problem.outputs[0].shape.elements() == 0)
-    return Applicability::no("there is nothing to compute");
-  if (!has_dimensions_of_layouts(problem))
-    return Applicability::no("the layout needs more dimensions");
-  return Applicability::yes();
+  return has_work(problem);
 }
 
 RoutineParams SplitImplementation::default_params() const {

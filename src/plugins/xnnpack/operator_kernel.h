@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/routine/routine.h"
+#include "core/routine/function_routine.h"
 #include "cpu/post_ops/post_ops.h"
 #include "plugins/partition/thread_parts.h"
 #include "plugins/xnnpack/library.h"
@@ -39,13 +39,22 @@ struct OperatorWork {
 // An error if an operator cannot be made.
 Result<std::unique_ptr<Kernel>> make_operator_kernel(OperatorWork work);
 
-template <class Base = SimpleRoutine>
-class OperatorRoutine : public FusesPostOps<PostOpProgram::supports, Base> {
+// A routine without parameters. Post-ops are the kernel's OperatorWork::tail.
+inline RoutineFunctions operator_routine(Applicability (*applicable)(const Problem&),
+                                         decltype(RoutineFunctions::create_with) create) {
+  return {.facts = {.library = library_name()},
+          .applicable = applicable,
+          .supports_post_ops = PostOpProgram::supports,
+          .create_with = create};
+}
+
+// Others.
+class OperatorRoutine : public FusesPostOps<PostOpProgram::supports, Routine> {
  public:
   RoutineFacts facts() const override { return {.library = library_name()}; }
 
  protected:
-  using FusesPostOps<PostOpProgram::supports, Base>::FusesPostOps;
+  using FusesPostOps::FusesPostOps;
 };
 
 // With the routine parameter `split` (thread_parts.h): chunks of the work, one per thread or one.

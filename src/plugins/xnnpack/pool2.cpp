@@ -74,7 +74,7 @@ class AvgPool2Implementation final : public SplitImplementation {
   Window window_;
 };
 
-class AvgPool2 final : public OperatorRoutine<Routine> {
+class AvgPool2 final : public OperatorRoutine {
  public:
   AvgPool2() : OperatorRoutine("avg_pool2", "cpu:float32:nhwc/xnnpack") {}
 
@@ -82,7 +82,7 @@ class AvgPool2 final : public OperatorRoutine<Routine> {
   Applicability applicable(const Problem& problem) const override {
     if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
     if (Applicability window = check_pool_window(problem); !window) return window;
-    const auto window = pool_window(problem);
+    const auto window = pool_window(problem.params, problem.inputs[0].shape);
     if (window->kernel_elements() == 1)
       return Applicability::no("needs a window of more than one element");
     for (const WindowAxis& axis : {window->axes[1], window->axes[2]}) {
@@ -96,7 +96,8 @@ class AvgPool2 final : public OperatorRoutine<Routine> {
 
   Result<std::shared_ptr<Implementation>> make_implementation(
       ProblemPtr problem, const RoutineContext& context) const override {
-    SN_ASSIGN_OR_RETURN(const Window window, pool_window(*problem));
+    SN_ASSIGN_OR_RETURN(const Window window,
+                        pool_window(problem->params, problem->inputs[0].shape));
     return make_implementation_of<AvgPool2Implementation>(std::move(problem), context, window);
   }
 };

@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "core/routine/registry.h"
 #include "plugins/partition/chunks.h"
 #include "plugins/partition/resize_positions.h"
 #include "plugins/xnnpack/operator_kernel.h"
@@ -43,54 +42,47 @@ std::optional<std::uint32_t> flags_of(const Problem& problem) {
   return std::nullopt;
 }
 
-class Resize final : public OperatorRoutine<> {
- public:
-  Resize() : OperatorRoutine("resize", "cpu:float32:nhwc/xnnpack") {}
+Applicability applicable(const Problem& problem) {
+  const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];
+  if (x.type != DataType::float32 || y.type != DataType::float32)
+    return Applicability::no("needs float32");
+  if (Applicability work = has_work(problem); !work) return work;
+  if (x.shape.rank() != 4) return Applicability::no("needs two spatial axes");
+  return flags_of(problem) ? Applicability::yes()
+                           : Applicability::no("the library's coordinate mapping differs");
+}
 
-  Applicability applicable(const Problem& problem) const override {
-    const TensorSpec &x = problem.inputs[0], &y = problem.outputs[0];
-    if (x.type != DataType::float32 || y.type != DataType::float32)
-      return Applicability::no("needs float32");
-    if (x.shape.elements() == 0 || y.shape.elements() == 0)
-      return Applicability::no("there is nothing to compute");
-    if (!has_dimensions_of_layouts(problem))
-      return Applicability::no("the layout needs more dimensions");
-    if (x.shape.rank() != 4) return Applicability::no("needs two spatial axes");
-    return flags_of(problem) ? Applicability::yes()
-                             : Applicability::no("the library's coordinate mapping differs");
-  }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext& context) const override {
-    const Shape &x = problem.inputs[0].shape, &y = problem.outputs[0].shape;
-    const std::uint32_t flags = flags_of(problem).value_or(0);
-    OperatorWork work;
-    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
-    for_chunks(x[0], chunk_count(context.threads(), y.elements()), 1,
-               [&](std::int64_t first, std::int64_t last) {
-                 OperatorChunk& chunk = work.chunks.emplace_back();
-                 chunk.create = [=](xnn_operator_t* op) {
-                   const std::size_t c = size(x[1]);
-                   return xnn_create_resize_bilinear2d_nhwc_f32(c, c, c, flags, op);
-                 };
-                 chunk.setup = [=](xnn_operator_t op, const float* from, const float*, float* to) {
-                   return xnn_setup_resize_bilinear2d_nhwc_f32(op, size(last - first), size(x[2]),
-                                                               size(x[3]), size(y[2]), size(y[3]),
-                                                               from, to, nullptr);
-                 };
-                 const std::int64_t image = x.elements(1, 4), result = y.elements(1, 4);
-                 chunk.x_at = first * image;
-                 chunk.y_at = first * result;
-                 chunk.y_count = (last - first) * result;
-               });
-    return make_operator_kernel(std::move(work));
-  }
-};
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineContext& context,
+                                       const PackedWeights&) {
+  const Shape &x = problem.inputs[0].shape, &y = problem.outputs[0].shape;
+  const std::uint32_t flags = flags_of(problem).value_or(0);
+  OperatorWork work;
+  SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
+  for_chunks(x[0], chunk_count(context.threads(), y.elements()), 1,
+             [&](std::int64_t first, std::int64_t last) {
+               OperatorChunk& chunk = work.chunks.emplace_back();
+               chunk.create = [=](xnn_operator_t* op) {
+                 const std::size_t c = size(x[1]);
+                 return xnn_create_resize_bilinear2d_nhwc_f32(c, c, c, flags, op);
+               };
+               chunk.setup = [=](xnn_operator_t op, const float* from, const float*, float* to) {
+                 return xnn_setup_resize_bilinear2d_nhwc_f32(op, size(last - first), size(x[2]),
+                                                             size(x[3]), size(y[2]), size(y[3]),
+                                                             from, to, nullptr);
+               };
+               const std::int64_t image = x.elements(1, 4), result = y.elements(1, 4);
+               chunk.x_at = first * image;
+               chunk.y_at = first * result;
+               chunk.y_count = (last - first) * result;
+             });
+  return make_operator_kernel(std::move(work));
+}
 
 }  // namespace
 
 Status register_resize(Registry& registry) {
-  return registry.add(std::make_unique<Resize>());
+  return add_routines(registry, {"resize"}, {"cpu:float32:nhwc"}, "xnnpack",
+                      operator_routine(applicable, create));
 }
 
 }  // namespace softneuro::xnnpack

@@ -3,7 +3,6 @@
 // ceil, floor, sqrt and sigmoid. Its clamp, which would be relu and clip, makes a number of NaN.
 #include <optional>
 
-#include "core/routine/registry.h"
 #include "plugins/partition/chunks.h"
 #include "plugins/xnnpack/operator_kernel.h"
 #include "plugins/xnnpack/routines.h"
@@ -56,46 +55,41 @@ std::optional<Function> function_of(const Problem& problem) {
   }
 }
 
-class Unary final : public OperatorRoutine<> {
- public:
-  explicit Unary(const char* descriptor) : OperatorRoutine("unary", descriptor) {}
+Applicability applicable(const Problem& problem) {
+  if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
+  return function_of(problem) ? Applicability::yes()
+                              : Applicability::no(
+                                    "the library has no such function, or it does not propagate "
+                                    "NaN or flushes denormals");
+}
 
-  Applicability applicable(const Problem& problem) const override {
-    if (Applicability inputs = takes_inputs(problem); !inputs) return inputs;
-    return function_of(problem) ? Applicability::yes()
-                                : Applicability::no(
-                                      "the library has no such function, or it does not propagate "
-                                      "NaN or flushes denormals");
-  }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext& context) const override {
-    const Function function = *function_of(problem);
-    const std::int64_t elements = problem.inputs[0].shape.elements();
-    OperatorWork work;
-    SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
-    work.in_place_input = post_ops_allow_in_place(problem, 0) ? 0 : -1;
-    for_chunks(elements, chunk_count(context.threads(), elements), kCacheLine,
-               [&](std::int64_t first, std::int64_t last) {
-                 OperatorChunk& chunk = work.chunks.emplace_back();
-                 chunk.create = function.create;
-                 chunk.setup = [setup = function.setup,
-                                count = static_cast<std::size_t>(last - first)](
-                                   xnn_operator_t op, const float* x, const float*, float* y) {
-                   return setup(op, count, x, y, nullptr);
-                 };
-                 chunk.x_at = chunk.y_at = first;
-                 chunk.y_count = last - first;
-               });
-    return make_operator_kernel(std::move(work));
-  }
-};
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineContext& context,
+                                       const PackedWeights&) {
+  const Function function = *function_of(problem);
+  const std::int64_t elements = problem.inputs[0].shape.elements();
+  OperatorWork work;
+  SN_ASSIGN_OR_RETURN(work.tail, PostOpProgram::create(problem));
+  work.in_place_input = post_ops_allow_in_place(problem, 0) ? 0 : -1;
+  for_chunks(elements, chunk_count(context.threads(), elements), kCacheLine,
+             [&](std::int64_t first, std::int64_t last) {
+               OperatorChunk& chunk = work.chunks.emplace_back();
+               chunk.create = function.create;
+               chunk.setup = [setup = function.setup,
+                              count = static_cast<std::size_t>(last - first)](
+                                 xnn_operator_t op, const float* x, const float*, float* y) {
+                 return setup(op, count, x, y, nullptr);
+               };
+               chunk.x_at = chunk.y_at = first;
+               chunk.y_count = last - first;
+             });
+  return make_operator_kernel(std::move(work));
+}
 
 }  // namespace
 
 Status register_unary(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<Unary>("cpu/xnnpack")));
-  return registry.add(std::make_unique<Unary>("cpu:float32:nhwc/xnnpack"));
+  return add_routines(registry, {"unary"}, {"cpu", "cpu:float32:nhwc"}, "xnnpack",
+                      operator_routine(applicable, create));
 }
 
 }  // namespace softneuro::xnnpack

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
+#include "routines/along_axis.h"
 
 namespace softneuro {
 namespace {
@@ -37,59 +38,43 @@ void search(const float* x, std::int64_t* y, std::int64_t count, std::int64_t st
   }
 }
 
-class DirectArgReduceKernel final : public Kernel {
- public:
-  DirectArgReduceKernel(const Shape& shape, int axis, bool largest, bool last)
-      : outer_(shape.elements(0, axis)),
-        count_(shape[axis]),
-        inner_(shape.elements(axis + 1, shape.rank())),
-        search_(largest ? (last ? search<true, true> : search<true, false>)
-                        : (last ? search<false, true> : search<false, false>)) {}
+Applicability applicable(const Problem& problem) {
+  if (problem.inputs[0].type != DataType::float32)
+    return Applicability::no("input 0 is not float32");
+  return Applicability::yes();
+}
 
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_direct_arg_reduce(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
+  const Shape& shape = problem.inputs[0].shape;
+  const std::int64_t outer = shape.elements(0, axis), count = shape[axis];
+  const std::int64_t inner = shape.elements(axis + 1, shape.rank());
+  const bool last = problem.params.integer("select_last_index") != 0;
+  const auto run = problem.params.text("op") == "max"
+                       ? (last ? search<true, true> : search<true, false>)
+                       : (last ? search<false, true> : search<false, false>);
+  return make_function_kernel([=](Context& context) {
     const float* x = context.input(0).as<float>();
     auto* y = context.output(0).as_mutable<std::int64_t>();
-    const std::int64_t blocks = (inner_ + kColumns - 1) / kColumns;
-    const std::int64_t per_task = std::max<std::int64_t>(1, count_ * std::min(inner_, kColumns));
-    parallel_ranges(context.pool(), outer_ * blocks, kElements / per_task,
-                    [&](std::int64_t first, std::int64_t last) {
-                      for (std::int64_t b = first; b < last; ++b) {
+    const std::int64_t blocks = (inner + kColumns - 1) / kColumns;
+    const std::int64_t per_task = std::max<std::int64_t>(1, count * std::min(inner, kColumns));
+    parallel_ranges(context.pool(), outer * blocks, kElements / per_task,
+                    [&](std::int64_t first, std::int64_t end) {
+                      for (std::int64_t b = first; b < end; ++b) {
                         const std::int64_t o = b / blocks, column = b % blocks * kColumns;
-                        search_(x + o * count_ * inner_ + column, y + o * inner_ + column, count_,
-                                inner_, std::min(kColumns, inner_ - column));
+                        run(x + o * count * inner + column, y + o * inner + column, count, inner,
+                            std::min(kColumns, inner - column));
                       }
                     });
-    return {};
-  }
-
- private:
-  std::int64_t outer_, count_, inner_;
-  void (*search_)(const float*, std::int64_t*, std::int64_t, std::int64_t, std::int64_t) noexcept;
-};
-
-class DirectArgReduce final : public SimpleRoutine {
- public:
-  DirectArgReduce() : SimpleRoutine("arg_reduce", "cpu/direct") {}
-  RoutineFacts facts() const override { return {.default_rank = 20}; }
-  Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32)
-      return Applicability::no("input 0 is not float32");
-    return Applicability::yes();
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    const Params& params = problem.params;
-    const Shape& shape = problem.inputs[0].shape;
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(params.integer("axis"), shape.rank()));
-    return make_kernel<DirectArgReduceKernel>(shape, axis, params.text("op") == "max",
-                                              params.integer("select_last_index") != 0);
-  }
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_arg_reduce_cpu_direct(Registry& registry) {
-  return registry.add(std::make_unique<DirectArgReduce>());
+  return add_routines(
+      registry, {"arg_reduce"}, {"cpu"}, "direct",
+      {.facts = {.default_rank = 20}, .applicable = applicable, .create = make_direct_arg_reduce});
 }
 
 }  // namespace softneuro

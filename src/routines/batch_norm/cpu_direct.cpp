@@ -7,6 +7,7 @@
 #include "core/base/element.h"
 #include "core/base/isa_variants.h"
 #include "core/base/parallel.h"
+#include "core/routine/function_routine.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "routines/add_each.h"
@@ -99,55 +100,49 @@ class DirectBatchNormKernel final : public Kernel {
   std::int64_t rows_per_piece_ = 1, columns_per_piece_ = 1;
 };
 
-class DirectBatchNorm final : public FusesPostOps<PostOpProgram::supports> {
- public:
-  explicit DirectBatchNorm(const std::string& descriptor)
-      : FusesPostOps("batch_norm", descriptor) {}
-  RoutineFacts facts() const override { return {.default_rank = 20, .version = 2}; }
-
-  Applicability applicable(const Problem& problem) const override {
-    const DataType type = problem.inputs[kX].type;
-    if (!is_span_float(type) || problem.outputs[0].type != type)
-      return Applicability::no("needs float32, float16 or bfloat16 at x and y");
-    for (std::size_t i = kScale; i < problem.own_inputs; ++i)
-      if (!is_span_float(problem.inputs[i].type) || problem.inputs[i].value.empty())
-        return Applicability::no("the statistics are not constants");
-    return Applicability::yes();
+Coefficients coefficients_of(const Problem& problem) {
+  const Shape& x = problem.inputs[kX].shape;
+  const std::int64_t channels = x.rank() < 2 ? 1 : x[1];
+  const std::int64_t block = block_of(problem.inputs[kX].layout);
+  const auto padded = static_cast<std::size_t>((channels + block - 1) / block * block);
+  const double epsilon = problem.params.real("epsilon");
+  Coefficients coefficients;
+  for (auto* list : {&coefficients.mean, &coefficients.factor, &coefficients.bias})
+    list->assign(padded, 0.0f);
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const auto value = [&](std::size_t i) { return load(view_of(problem.inputs[i].value), c); };
+    const auto at = static_cast<std::size_t>(c);
+    coefficients.mean[at] = static_cast<float>(value(kMean));
+    coefficients.factor[at] =
+        static_cast<float>(value(kScale) / std::sqrt(value(kVariance) + epsilon));
+    coefficients.bias[at] = static_cast<float>(value(kBias));
   }
+  return coefficients;
+}
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return make_kernel<DirectBatchNormKernel>(problem, coefficients_of(problem),
-                                              std::move(post_ops));
-  }
+Applicability applicable(const Problem& problem) {
+  const DataType type = problem.inputs[kX].type;
+  if (!is_span_float(type) || problem.outputs[0].type != type)
+    return Applicability::no("needs float32, float16 or bfloat16 at x and y");
+  for (std::size_t i = kScale; i < problem.own_inputs; ++i)
+    if (!is_span_float(problem.inputs[i].type) || problem.inputs[i].value.empty())
+      return Applicability::no("the statistics are not constants");
+  return Applicability::yes();
+}
 
- private:
-  static Coefficients coefficients_of(const Problem& problem) {
-    const Shape& x = problem.inputs[kX].shape;
-    const std::int64_t channels = x.rank() < 2 ? 1 : x[1];
-    const std::int64_t block = block_of(problem.inputs[kX].layout);
-    const auto padded = static_cast<std::size_t>((channels + block - 1) / block * block);
-    const double epsilon = problem.params.real("epsilon");
-    Coefficients coefficients;
-    for (auto* list : {&coefficients.mean, &coefficients.factor, &coefficients.bias})
-      list->assign(padded, 0.0f);
-    for (std::int64_t c = 0; c < channels; ++c) {
-      const auto value = [&](std::size_t i) { return load(view_of(problem.inputs[i].value), c); };
-      const auto at = static_cast<std::size_t>(c);
-      coefficients.mean[at] = static_cast<float>(value(kMean));
-      coefficients.factor[at] =
-          static_cast<float>(value(kScale) / std::sqrt(value(kVariance) + epsilon));
-      coefficients.bias[at] = static_cast<float>(value(kBias));
-    }
-    return coefficients;
-  }
-};
+Result<std::unique_ptr<Kernel>> make_direct_batch_norm(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
+  return make_kernel<DirectBatchNormKernel>(problem, coefficients_of(problem), std::move(post_ops));
+}
 
 }  // namespace
 
 Status register_routine_batch_norm_cpu_direct(Registry& registry) {
-  return add_each<DirectBatchNorm>(registry, kFloatSchemas, "/direct");
+  return add_routines(registry, {"batch_norm"}, kFloatSchemas, "direct",
+                      {.facts = {.default_rank = 20, .version = 2},
+                       .applicable = applicable,
+                       .supports_post_ops = PostOpProgram::supports,
+                       .create = make_direct_batch_norm});
 }
 
 }  // namespace softneuro

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/base/parallel.h"
+#include "core/routine/function_routine.h"
 #include "cpu/post_ops/pad_channels.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/post_ops/qint8_post_ops.h"
@@ -216,55 +217,53 @@ std::optional<Qint8Form> form_of(const Problem& problem, BinaryOp op) {
   return std::nullopt;
 }
 
-class DirectBinary final : public FusesPostOps<if_qint8_or<PostOpProgram::supports_in_float32>> {
- public:
-  explicit DirectBinary(const std::string& descriptor) : FusesPostOps("binary", descriptor) {}
-  RoutineFacts facts() const override { return {.default_rank = 20, .version = 3}; }
+Applicability applicable(const Problem& problem) {
+  BinaryOp op;
+  if (!parse(problem.params.text("op"), op) || !is_span_op(op))
+    return Applicability::no("the function's result is not floating-point");
+  const TensorSpec& output = problem.outputs[0];
+  if (output.type == DataType::qint8)
+    if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const TensorSpec& input = problem.inputs[i];
+    // Constants keep the model's type; whatever else has the output's.
+    if (input.type != output.type && !(input.constant && is_span_float(input.type)))
+      return Applicability::no(fmt::format("input {} is not of the output's type", i));
+    if (!is_span_float(input.type) && input.type != DataType::qint8)
+      return Applicability::no("the inputs are not float32, float16, bfloat16 or qint8");
+    if (block_of(output.layout) > 1 && input.layout == Layout::plain &&
+        input.shape.elements() != 1 && !is_blocked_constant(problem, i))
+      return Applicability::no(fmt::format("input {} is not in blocks", i));
+  }
+  Tensor padded[2];
+  if (const auto walk = make_walk(problem, padded); !walk.ok())
+    return Applicability::no(walk.status().message());
+  return Applicability::yes();
+}
 
-  Applicability applicable(const Problem& problem) const override {
-    BinaryOp op;
-    if (!parse(problem.params.text("op"), op) || !is_span_op(op))
-      return Applicability::no("the function's result is not floating-point");
-    const TensorSpec& output = problem.outputs[0];
-    if (output.type == DataType::qint8)
-      if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
-    for (std::size_t i = 0; i < 2; ++i) {
-      const TensorSpec& input = problem.inputs[i];
-      // Constants keep the model's type; whatever else has the output's.
-      if (input.type != output.type && !(input.constant && is_span_float(input.type)))
-        return Applicability::no(fmt::format("input {} is not of the output's type", i));
-      if (!is_span_float(input.type) && input.type != DataType::qint8)
-        return Applicability::no("the inputs are not float32, float16, bfloat16 or qint8");
-      if (block_of(output.layout) > 1 && input.layout == Layout::plain &&
-          input.shape.elements() != 1 && !is_blocked_constant(problem, i))
-        return Applicability::no(fmt::format("input {} is not in blocks", i));
-    }
-    Tensor padded[2];
-    if (const auto walk = make_walk(problem, padded); !walk.ok())
-      return Applicability::no(walk.status().message());
-    return Applicability::yes();
+Result<std::unique_ptr<Kernel>> make_direct_binary(const Problem& problem) {
+  BinaryOp op;
+  if (!parse(problem.params.text("op"), op))
+    return invalid_model("there is no binary op '{}'", problem.params.text("op"));
+  Tensor padded[2];
+  SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, make_walk(problem, padded));
+  if (const auto form = form_of(problem, op))
+    return make_kernel<Qint8BinaryKernel>(problem, *form, walk);
+  PostOpProgram program;
+  if (problem.outputs[0].type != DataType::qint8) {
+    SN_ASSIGN_OR_RETURN(program, PostOpProgram::create(problem));
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    BinaryOp op;
-    if (!parse(problem.params.text("op"), op))
-      return invalid_model("there is no binary op '{}'", problem.params.text("op"));
-    Tensor padded[2];
-    SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, make_walk(problem, padded));
-    if (const auto form = form_of(problem, op))
-      return make_kernel<Qint8BinaryKernel>(problem, *form, walk);
-    PostOpProgram program;
-    if (problem.outputs[0].type != DataType::qint8) {
-      SN_ASSIGN_OR_RETURN(program, PostOpProgram::create(problem));
-    }
-    return make_kernel<DirectBinaryKernel>(problem, op, walk, padded, std::move(program));
-  }
-};
+  return make_kernel<DirectBinaryKernel>(problem, op, walk, padded, std::move(program));
+}
 
 }  // namespace
 
 Status register_routine_binary_cpu_direct(Registry& registry) {
-  return add_each<DirectBinary>(registry, kSchemas, "/direct");
+  return add_routines(registry, {"binary"}, kSchemas, "direct",
+                      {.facts = {.default_rank = 20, .version = 3},
+                       .applicable = applicable,
+                       .supports_post_ops = if_qint8_or<PostOpProgram::supports_in_float32>,
+                       .create = make_direct_binary});
 }
 
 }  // namespace softneuro

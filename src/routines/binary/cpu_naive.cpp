@@ -5,44 +5,6 @@
 namespace softneuro {
 namespace {
 
-class NaiveBinaryKernel final : public Kernel {
- public:
-  NaiveBinaryKernel(BinaryOp op, int in_place) : op_(op), in_place_(in_place) {}
-  int in_place_input() const noexcept override { return in_place_; }
-
-  Status run(Context& context) const noexcept override {
-    const TensorView& a = context.input(0);
-    const TensorView& b = context.input(1);
-    const TensorView& y = context.output(0);
-    if (y.elements() == 0) return {};
-    const Shape a_strides = broadcast_strides(a.shape, y.shape);
-    const Shape b_strides = broadcast_strides(b.shape, y.shape);
-    // pow may raise an integer to a real power.
-    const bool real = is_float(a.type) || is_float(b.type);
-    Shape index = y.shape;
-    for (int d = 0; d < index.rank(); ++d) index[d] = 0;
-    std::int64_t i = 0;
-    do {
-      const std::int64_t ia = offset_of(index, a_strides), ib = offset_of(index, b_strides);
-      if (real)
-        store(y, i, apply(op_, load(a, ia), load(b, ib)));
-      else if (a.type == DataType::uint64)
-        store_integer(y, i,
-                      static_cast<std::int64_t>(
-                          apply_unsigned(op_, static_cast<std::uint64_t>(load_integer(a, ia)),
-                                         static_cast<std::uint64_t>(load_integer(b, ib)))));
-      else
-        store_integer(y, i, apply_integer(op_, load_integer(a, ia), load_integer(b, ib)));
-      ++i;
-    } while (next_index(index, y.shape));
-    return {};
-  }
-
- private:
-  BinaryOp op_;
-  int in_place_;
-};
-
 Result<std::unique_ptr<Kernel>> make_naive_binary(const Problem& problem) {
   BinaryOp op;
   if (!parse(problem.params.text("op"), op))
@@ -55,7 +17,32 @@ Result<std::unique_ptr<Kernel>> make_naive_binary(const Problem& problem) {
         size_of(operand.type) == size_of(problem.outputs[0].type))
       in_place = i;
   }
-  return make_kernel<NaiveBinaryKernel>(op, in_place);
+  return make_function_kernel({.in_place_input = in_place}, [=](Context& context) {
+    const TensorView& a = context.input(0);
+    const TensorView& b = context.input(1);
+    const TensorView& y = context.output(0);
+    if (y.elements() == 0) return;
+    const Shape a_strides = broadcast_strides(a.shape, y.shape);
+    const Shape b_strides = broadcast_strides(b.shape, y.shape);
+    // pow may raise an integer to a real power.
+    const bool real = is_float(a.type) || is_float(b.type);
+    Shape index = y.shape;
+    for (int d = 0; d < index.rank(); ++d) index[d] = 0;
+    std::int64_t i = 0;
+    do {
+      const std::int64_t ia = offset_of(index, a_strides), ib = offset_of(index, b_strides);
+      if (real)
+        store(y, i, apply(op, load(a, ia), load(b, ib)));
+      else if (a.type == DataType::uint64)
+        store_integer(y, i,
+                      static_cast<std::int64_t>(
+                          apply_unsigned(op, static_cast<std::uint64_t>(load_integer(a, ia)),
+                                         static_cast<std::uint64_t>(load_integer(b, ib)))));
+      else
+        store_integer(y, i, apply_integer(op, load_integer(a, ia), load_integer(b, ib)));
+      ++i;
+    } while (next_index(index, y.shape));
+  });
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "cpu/tensor/broadcast_walk.h"
 
 namespace softneuro {
@@ -208,33 +208,29 @@ class TypedBinaryKernel final : public Kernel {
   int in_place_ = -1;
 };
 
-class TypedBinary final : public SimpleRoutine {
- public:
-  TypedBinary() : SimpleRoutine("binary", "cpu/typed") {}
-  RoutineFacts facts() const override { return {.default_rank = 20}; }
-  Applicability applicable(const Problem& problem) const override {
-    BinaryOp op;
-    const DataType type = problem.inputs[0].type;
-    if (problem.inputs[1].type != type) return Applicability::no("the inputs' types differ");
-    if (!parse(problem.params.text("op"), op) || row_function(op, type) == nullptr)
-      return Applicability::no(
-          fmt::format("this function of {} is not supported", to_string(type)));
-    return Applicability::yes();
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    BinaryOp op;
-    if (!parse(problem.params.text("op"), op))
-      return invalid_model("there is no binary op '{}'", problem.params.text("op"));
-    SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, walk_of(problem));
-    return make_kernel<TypedBinaryKernel>(problem, row_function(op, problem.inputs[0].type), walk);
-  }
-};
+Applicability applicable(const Problem& problem) {
+  BinaryOp op;
+  const DataType type = problem.inputs[0].type;
+  if (problem.inputs[1].type != type) return Applicability::no("the inputs' types differ");
+  if (!parse(problem.params.text("op"), op) || row_function(op, type) == nullptr)
+    return Applicability::no(fmt::format("this function of {} is not supported", to_string(type)));
+  return Applicability::yes();
+}
+
+Result<std::unique_ptr<Kernel>> make_typed_binary(const Problem& problem) {
+  BinaryOp op;
+  if (!parse(problem.params.text("op"), op))
+    return invalid_model("there is no binary op '{}'", problem.params.text("op"));
+  SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, walk_of(problem));
+  return make_kernel<TypedBinaryKernel>(problem, row_function(op, problem.inputs[0].type), walk);
+}
 
 }  // namespace
 
 Status register_routine_binary_cpu_typed(Registry& registry) {
-  return registry.add(std::make_unique<TypedBinary>());
+  return add_routines(
+      registry, {"binary"}, {"cpu"}, "typed",
+      {.facts = {.default_rank = 20}, .applicable = applicable, .create = make_typed_binary});
 }
 
 }  // namespace softneuro

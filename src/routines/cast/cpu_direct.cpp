@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "cpu/simd/float_span.h"
 
 namespace softneuro {
@@ -120,48 +120,34 @@ Convert converter(DataType from, DataType to) {
   }
 }
 
-class DirectCastKernel final : public Kernel {
- public:
-  DirectCastKernel(Convert convert, bool in_place) : convert_(convert), in_place_(in_place) {}
-  int in_place_input() const noexcept override { return in_place_ ? 0 : -1; }
+Applicability applicable(const Problem& problem) {
+  if (converter(problem.inputs[0].type, problem.outputs[0].type) == nullptr)
+    return Applicability::no(fmt::format("a cast from {} to {} is not supported",
+                                         to_string(problem.inputs[0].type),
+                                         to_string(problem.outputs[0].type)));
+  return Applicability::yes();
+}
 
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_direct_cast(const Problem& problem) {
+  const DataType from = problem.inputs[0].type, to = problem.outputs[0].type;
+  // Element over element of the same size; otherwise pieces would overtake each other.
+  const Convert run = converter(from, to);
+  const bool in_place = size_of(from) == size_of(to);
+  return make_function_kernel({.in_place_input = in_place ? 0 : -1}, [=](Context& context) {
     const TensorView& x = context.input(0);
     const TensorView& y = context.output(0);
     parallel_pieces(
         context.pool(), x.elements(), kPiece,
-        [&](std::int64_t begin, std::int64_t count) { convert_(x.data, y.data, begin, count); });
-    return {};
-  }
-
- private:
-  Convert convert_;
-  bool in_place_;
-};
-
-class DirectCast final : public SimpleRoutine {
- public:
-  DirectCast() : SimpleRoutine("cast", "cpu/direct") {}
-  RoutineFacts facts() const override { return {.default_rank = 20}; }
-  Applicability applicable(const Problem& problem) const override {
-    if (converter(problem.inputs[0].type, problem.outputs[0].type) == nullptr)
-      return Applicability::no(fmt::format("a cast from {} to {} is not supported",
-                                           to_string(problem.inputs[0].type),
-                                           to_string(problem.outputs[0].type)));
-    return Applicability::yes();
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    const DataType from = problem.inputs[0].type, to = problem.outputs[0].type;
-    // Element over element of the same size; otherwise pieces would overtake each other.
-    return make_kernel<DirectCastKernel>(converter(from, to), size_of(from) == size_of(to));
-  }
-};
+        [&](std::int64_t begin, std::int64_t count) { run(x.data, y.data, begin, count); });
+  });
+}
 
 }  // namespace
 
 Status register_routine_cast_cpu_direct(Registry& registry) {
-  return registry.add(std::make_unique<DirectCast>());
+  return add_routines(
+      registry, {"cast"}, {"cpu"}, "direct",
+      {.facts = {.default_rank = 20}, .applicable = applicable, .create = make_direct_cast});
 }
 
 }  // namespace softneuro

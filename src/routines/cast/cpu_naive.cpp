@@ -17,13 +17,9 @@ void store_wide(const TensorView& y, std::int64_t i, std::int64_t value, bool is
     store_integer(y, i, value);
 }
 
-class NaiveCastKernel final : public Kernel {
- public:
-  explicit NaiveCastKernel(const Problem& problem)
-      : in_place_(size_of(problem.inputs[0].type) == size_of(problem.outputs[0].type)) {}
-  int in_place_input() const noexcept override { return in_place_ ? 0 : -1; }
-
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_cast(const Problem& problem) {
+  const bool in_place = size_of(problem.inputs[0].type) == size_of(problem.outputs[0].type);
+  return make_function_kernel({.in_place_input = in_place ? 0 : -1}, [=](Context& context) {
     const TensorView& x = context.input(0);
     const TensorView& y = context.output(0);
     const std::int64_t count = x.elements();
@@ -33,17 +29,13 @@ class NaiveCastKernel final : public Kernel {
       else
         store_wide(y, i, load_integer(x, i), x.type == DataType::uint64);
     }
-    return {};
-  }
-
- private:
-  bool in_place_;
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_cast_cpu_naive(Registry& registry) {
-  return add_naive<NaiveCastKernel>(registry, {"cast"});
+  return add_naive(registry, {"cast"}, make_naive_cast);
 }
 
 }  // namespace softneuro

@@ -6,7 +6,7 @@
 namespace softneuro {
 namespace {
 
-Result<std::unique_ptr<Kernel>> make_move(const Problem& problem) {
+Result<std::unique_ptr<Kernel>> make_center_crop_pad_move(const Problem& problem) {
   const Shape& x = problem.inputs[0].shape;
   const Shape& y = problem.outputs[0].shape;
   std::vector<PadAmount> amounts;
@@ -17,7 +17,7 @@ Result<std::unique_ptr<Kernel>> make_move(const Problem& problem) {
 }  // namespace
 
 Status register_routine_center_crop_pad_cpu_direct(Registry& registry) {
-  return register_moves(registry, "center_crop_pad", make_move, {.nhwc = true});
+  return register_moves<make_center_crop_pad_move>(registry, "center_crop_pad", {.nhwc = true});
 }
 
 }  // namespace softneuro

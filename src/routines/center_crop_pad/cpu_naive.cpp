@@ -3,57 +3,45 @@
 
 #include "core/base/element.h"
 #include "core/layers/center_crop_pad.h"
+#include "cpu/tensor/indexing.h"
 #include "routines/naive_routine.h"
 
 namespace softneuro {
 namespace {
 
-class NaiveCenterCropPadKernel final : public Kernel {
- public:
-  explicit NaiveCenterCropPadKernel(const Problem& problem) : before_(problem.inputs[0].shape) {
-    const Shape& y = problem.outputs[0].shape;
-    for (int a = 0; a < y.rank(); ++a) before_[a] = center_crop_pad_amount(before_[a], y[a]).before;
-  }
-
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_center_crop_pad(const Problem& problem) {
+  Shape before = problem.inputs[0].shape;  // index i of y on axis a is index i − before[a] of x
+  for (int a = 0; a < before.rank(); ++a)
+    before[a] = center_crop_pad_amount(before[a], problem.outputs[0].shape[a]).before;
+  return make_function_kernel([=](Context& context) {
     const TensorView& x = context.input(0);
     const TensorView& y = context.output(0);
-    if (y.elements() == 0) return {};
+    if (y.elements() == 0) return;
     const std::size_t size = size_of(y.type);
     auto* to = y.as_mutable<std::byte>();
     const Shape strides = strides_of(x.shape);
-    Shape index = y.shape;
-    for (int a = 0; a < index.rank(); ++a) index[a] = 0;
+    Shape index = index_at(0, y.shape);
     do {
-      const std::int64_t from = place(index, x.shape, strides);
-      if (from < 0)
+      std::int64_t from = 0;
+      bool outside = false;
+      for (int a = 0; a < index.rank() && !outside; ++a) {
+        const std::int64_t i = index[a] - before[a];
+        outside = i < 0 || i >= x.shape[a];
+        from += i * strides[a];
+      }
+      if (outside)
         std::memset(to, 0, size);
       else
         std::memcpy(to, x.as<std::byte>() + static_cast<std::size_t>(from) * size, size);
       to += size;
     } while (next_index(index, y.shape));
-    return {};
-  }
-
- private:
-  // −1 outside of x.
-  std::int64_t place(const Shape& index, const Shape& x, const Shape& strides) const noexcept {
-    std::int64_t offset = 0;
-    for (int a = 0; a < index.rank(); ++a) {
-      const std::int64_t i = index[a] - before_[a];
-      if (i < 0 || i >= x[a]) return -1;
-      offset += i * strides[a];
-    }
-    return offset;
-  }
-
-  Shape before_;  // index i of y on axis a is index i − before_[a] of x
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_center_crop_pad_cpu_naive(Registry& registry) {
-  return add_naive<NaiveCenterCropPadKernel>(registry, {"center_crop_pad"});
+  return add_naive(registry, {"center_crop_pad"}, make_naive_center_crop_pad);
 }
 
 }  // namespace softneuro

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/base/parallel.h"
+#include "core/routine/function_routine.h"
 #include "cpu/post_ops/qint8_post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/simd/span_ops.h"
@@ -63,40 +64,37 @@ class DirectClipKernel final : public Kernel {
   std::optional<Quantization> from_, to_;
 };
 
-class DirectClip final : public FusesPostOps<if_qint8> {
- public:
-  explicit DirectClip(const std::string& descriptor) : FusesPostOps("clip", descriptor) {}
-  RoutineFacts facts() const override { return {.default_rank = 20}; }
-  Applicability applicable(const Problem& problem) const override {
-    const DataType type = problem.inputs[0].type;
-    if (type == DataType::qint8) {
-      if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
-      if (!problem.post_ops.empty())
-        return Applicability::no("post-ops on qint8 are not supported");
-    } else if (!is_span_float(type)) {
-      return Applicability::no("input 0 is not float32, float16, bfloat16 or qint8");
-    }
-    if (problem.outputs[0].type != type)
-      return Applicability::no("input and output differ in type");
-    for (std::size_t i = 1; i < 3; ++i) {
-      if (!problem.has_input(i)) continue;
-      if (problem.inputs[i].shape.elements() != 1)
-        return Applicability::no("a limit must have one element");
-      if (!is_span_float(problem.inputs[i].type))
-        return Applicability::no("a limit is not float32, float16 or bfloat16");
-    }
-    return Applicability::yes();
+Applicability applicable(const Problem& problem) {
+  const DataType type = problem.inputs[0].type;
+  if (type == DataType::qint8) {
+    if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
+    if (!problem.post_ops.empty()) return Applicability::no("post-ops on qint8 are not supported");
+  } else if (!is_span_float(type)) {
+    return Applicability::no("input 0 is not float32, float16, bfloat16 or qint8");
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    return make_kernel<DirectClipKernel>(problem);
+  if (problem.outputs[0].type != type) return Applicability::no("input and output differ in type");
+  for (std::size_t i = 1; i < 3; ++i) {
+    if (!problem.has_input(i)) continue;
+    if (problem.inputs[i].shape.elements() != 1)
+      return Applicability::no("a limit must have one element");
+    if (!is_span_float(problem.inputs[i].type))
+      return Applicability::no("a limit is not float32, float16 or bfloat16");
   }
-};
+  return Applicability::yes();
+}
+
+Result<std::unique_ptr<Kernel>> make_direct_clip(const Problem& problem) {
+  return make_kernel<DirectClipKernel>(problem);
+}
 
 }  // namespace
 
 Status register_routine_clip_cpu_direct(Registry& registry) {
-  return add_each<DirectClip>(registry, kSchemas, "/direct");
+  return add_routines(registry, {"clip"}, kSchemas, "direct",
+                      {.facts = {.default_rank = 20},
+                       .applicable = applicable,
+                       .supports_post_ops = if_qint8,
+                       .create = make_direct_clip});
 }
 
 }  // namespace softneuro

@@ -1,6 +1,6 @@
 // clip cpu/naive: the specification. y = min(max(x, low), high); an absent limit does nothing.
 #include "core/base/element.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "routines/typed_constants.h"
 
 namespace softneuro {
@@ -19,49 +19,34 @@ T clip(T x, const T* low, const T* high) {
   return x;
 }
 
-class NaiveClipKernel final : public Kernel {
- public:
-  explicit NaiveClipKernel(TypedConstants constants) : constants_(std::move(constants)) {}
-  int in_place_input() const noexcept override { return 0; }
+Applicability applicable(const Problem& problem) {
+  for (std::size_t i = 1; i < 3; ++i)
+    if (problem.has_input(i) && problem.inputs[i].shape.elements() != 1)
+      return Applicability::no("a limit must have one element");
+  return Applicability::yes();
+}
 
-  Status run(Context& context) const noexcept override {
-    const TensorView x = constants_.input(context, 0);
+Result<std::unique_ptr<Kernel>> make_naive_clip(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
+  return make_function_kernel({.in_place_input = 0}, [=](Context& context) {
+    const TensorView x = constants.input(context, 0);
     const TensorView& y = context.output(0);
     const std::int64_t count = x.elements();
     dispatch(x.type, 0, [&](auto tag) {
       using T = decltype(tag);
-      const T* low = context.has_input(1) ? constants_.input(context, 1).as<T>() : nullptr;
-      const T* high = context.has_input(2) ? constants_.input(context, 2).as<T>() : nullptr;
+      const T* low = context.has_input(1) ? constants.input(context, 1).as<T>() : nullptr;
+      const T* high = context.has_input(2) ? constants.input(context, 2).as<T>() : nullptr;
       for (std::int64_t i = 0; i < count; ++i) y.as_mutable<T>()[i] = clip(x.as<T>()[i], low, high);
       return 0;
     });
-    return {};
-  }
-
- private:
-  TypedConstants constants_;
-};
-
-class NaiveClip final : public SimpleRoutine {
- public:
-  NaiveClip() : SimpleRoutine("clip", "cpu/naive") {}
-  Applicability applicable(const Problem& problem) const override {
-    for (std::size_t i = 1; i < 3; ++i)
-      if (problem.has_input(i) && problem.inputs[i].shape.elements() != 1)
-        return Applicability::no("a limit must have one element");
-    return Applicability::yes();
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
-    return make_kernel<NaiveClipKernel>(std::move(constants));
-  }
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_clip_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveClip>());
+  return add_routines(registry, {"clip"}, {"cpu"}, "naive",
+                      {.applicable = applicable, .create = make_naive_clip});
 }
 
 }  // namespace softneuro

@@ -8,17 +8,18 @@
 namespace softneuro {
 namespace {
 
-class NaiveCompressKernel final : public Kernel {
- public:
-  // axis −1: x is flattened.
-  explicit NaiveCompressKernel(int axis) : axis_(axis) {}
-
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_compress(const Problem& problem) {
+  int given_axis = -1;  // x is flattened
+  const std::int64_t given = problem.params.integer("axis");
+  if (given != std::numeric_limits<std::int64_t>::min()) {
+    SN_ASSIGN_OR_RETURN(given_axis, normalize_axis(given, problem.inputs[0].shape.rank()));
+  }
+  return make_function_kernel([=](Context& context) -> Status {
     const TensorView& x = context.input(0);
     const TensorView& condition = context.input(1);
     const auto* wanted = condition.as<std::uint8_t>();
-    Shape shape = axis_ < 0 ? Shape{x.elements()} : x.shape;
-    const int axis = std::max(axis_, 0);
+    Shape shape = given_axis < 0 ? Shape{x.elements()} : x.shape;
+    const int axis = std::max(given_axis, 0);
     const std::int64_t dim = shape[axis];
     for (std::int64_t i = dim; i < condition.elements(); ++i)
       if (wanted[i])
@@ -39,19 +40,7 @@ class NaiveCompressKernel final : public Kernel {
         y += run;
       }
     return {};
-  }
-
- private:
-  int axis_;
-};
-
-Result<std::unique_ptr<Kernel>> make_naive_compress(const Problem& problem) {
-  int axis = -1;
-  const std::int64_t given = problem.params.integer("axis");
-  if (given != std::numeric_limits<std::int64_t>::min()) {
-    SN_ASSIGN_OR_RETURN(axis, normalize_axis(given, problem.inputs[0].shape.rank()));
-  }
-  return make_kernel<NaiveCompressKernel>(axis);
+  });
 }
 
 }  // namespace

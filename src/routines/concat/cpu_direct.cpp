@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/parallel.h"
+#include "core/routine/function_routine.h"
 #include "cpu/post_ops/qint8_post_ops.h"
 #include "cpu/simd/transpose_tiles.h"
 #include "cpu/tensor/memory_order.h"
@@ -70,69 +71,70 @@ class DirectConcatKernel final : public Kernel {
   std::vector<Part> parts_;
 };
 
-class DirectConcat final : public FusesPostOps<if_qint8> {
- public:
-  explicit DirectConcat(const std::string& descriptor) : FusesPostOps("concat", descriptor) {}
-  RoutineFacts facts() const override { return {.default_rank = 10}; }
-  double default_speed(const Problem& problem) const override { return run_speed(problem); }
+Result<int> axis_of(const Problem& problem) {
+  return normalize_axis(problem.params.integer("axis"), problem.outputs[0].shape.rank());
+}
 
-  Applicability applicable(const Problem& problem) const override {
-    const DataType type = problem.outputs[0].type;
-    const Layout layout = problem.outputs[0].layout;
-    for (std::size_t i = 0; i < problem.own_inputs; ++i) {
-      const TensorSpec& input = problem.inputs[i];
-      if (!input.present()) return Applicability::no(fmt::format("input {} is left out", i));
-      if (input.type != type || input.layout != layout)
-        return Applicability::no(fmt::format("input {} has another format than the output", i));
-    }
-    if (type == DataType::qint8)
-      if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
-    if (block_of(layout) == 1) return Applicability::yes();
-    const auto axis = axis_of(problem);
-    if (!axis.ok()) return Applicability::no(axis.status().message());
-    if (problem.outputs[0].shape.rank() >= kMaxRank)
-      return Applicability::no("so many dimensions are not supported");
-    for (std::size_t i = 0; *axis == 1 && i + 1 < problem.own_inputs; ++i)
-      if (problem.inputs[i].shape[1] % block_of(layout) != 0)
-        return Applicability::no(fmt::format("the channels of input {} are not whole blocks", i));
-    return Applicability::yes();
+Applicability applicable(const Problem& problem) {
+  const DataType type = problem.outputs[0].type;
+  const Layout layout = problem.outputs[0].layout;
+  for (std::size_t i = 0; i < problem.own_inputs; ++i) {
+    const TensorSpec& input = problem.inputs[i];
+    if (!input.present()) return Applicability::no(fmt::format("input {} is left out", i));
+    if (input.type != type || input.layout != layout)
+      return Applicability::no(fmt::format("input {} has another format than the output", i));
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
-    const TensorSpec& y = problem.outputs[0];
-    const int rank = y.shape.rank();
-    const int stored = stored_axis(axis, rank, y.layout);
-    const auto bytes = static_cast<std::int64_t>(size_of(y.type));
-    std::vector<DirectConcatKernel::Part> parts;
-    std::int64_t rows = 1, begin = 0;
-    for (std::size_t i = 0; i < problem.own_inputs; ++i) {
-      const Shape x = stored_shape(problem.inputs[i].shape, y.layout);
-      rows = x.elements(0, stored);
-      DirectConcatKernel::Part part;
-      part.input = i;
-      part.begin = begin;
-      part.bytes = x.elements(stored, x.rank()) * bytes;
-      begin += part.bytes;
-      if (y.type == DataType::qint8) {
-        part.table = make_output_table(problem, i);
-        part.maps = !is_identity(part.table);
-      }
-      if (part.bytes > 0) parts.push_back(part);
-    }
-    return make_kernel<DirectConcatKernel>(rows, begin, std::move(parts));
-  }
+  if (type == DataType::qint8)
+    if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
+  if (block_of(layout) == 1) return Applicability::yes();
+  const auto axis = axis_of(problem);
+  if (!axis.ok()) return Applicability::no(axis.status().message());
+  if (problem.outputs[0].shape.rank() >= kMaxRank)
+    return Applicability::no("so many dimensions are not supported");
+  for (std::size_t i = 0; *axis == 1 && i + 1 < problem.own_inputs; ++i)
+    if (problem.inputs[i].shape[1] % block_of(layout) != 0)
+      return Applicability::no(fmt::format("the channels of input {} are not whole blocks", i));
+  return Applicability::yes();
+}
 
- private:
-  static Result<int> axis_of(const Problem& problem) {
-    return normalize_axis(problem.params.integer("axis"), problem.outputs[0].shape.rank());
+double speed(const Problem& problem) {
+  return run_speed(problem);
+}
+
+Result<std::unique_ptr<Kernel>> make_direct_concat(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
+  const TensorSpec& y = problem.outputs[0];
+  const int rank = y.shape.rank();
+  const int stored = stored_axis(axis, rank, y.layout);
+  const auto bytes = static_cast<std::int64_t>(size_of(y.type));
+  std::vector<DirectConcatKernel::Part> parts;
+  std::int64_t rows = 1, begin = 0;
+  for (std::size_t i = 0; i < problem.own_inputs; ++i) {
+    const Shape x = stored_shape(problem.inputs[i].shape, y.layout);
+    rows = x.elements(0, stored);
+    DirectConcatKernel::Part part;
+    part.input = i;
+    part.begin = begin;
+    part.bytes = x.elements(stored, x.rank()) * bytes;
+    begin += part.bytes;
+    if (y.type == DataType::qint8) {
+      part.table = make_output_table(problem, i);
+      part.maps = !is_identity(part.table);
+    }
+    if (part.bytes > 0) parts.push_back(part);
   }
-};
+  return make_kernel<DirectConcatKernel>(rows, begin, std::move(parts));
+}
 
 }  // namespace
 
 Status register_routine_concat_cpu_direct(Registry& registry) {
-  return add_each<DirectConcat>(registry, kSchemas, "/direct");
+  return add_routines(registry, {"concat"}, kSchemas, "direct",
+                      {.facts = {.default_rank = 10},
+                       .applicable = applicable,
+                       .supports_post_ops = if_qint8,
+                       .speed = speed,
+                       .create = make_direct_concat});
 }
 
 }  // namespace softneuro

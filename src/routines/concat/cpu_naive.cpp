@@ -7,19 +7,17 @@
 namespace softneuro {
 namespace {
 
-class NaiveConcatKernel final : public Kernel {
- public:
-  NaiveConcatKernel(int axis, TypedConstants constants)
-      : axis_(axis), constants_(std::move(constants)) {}
-
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_concat(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
+  SN_ASSIGN_OR_RETURN(const TypedConstants constants, TypedConstants::create(problem));
+  return make_function_kernel([=](Context& context) {
     const TensorView& y = context.output(0);
-    const std::int64_t rows = y.shape.elements(0, axis_);
-    const std::int64_t y_columns = y.shape.elements(axis_, y.shape.rank());
+    const std::int64_t rows = y.shape.elements(0, axis);
+    const std::int64_t y_columns = y.shape.elements(axis, y.shape.rank());
     std::int64_t column = 0;
     for (std::size_t i = 0; i < context.input_count(); ++i) {
-      const TensorView x = constants_.input(context, i);
-      const std::int64_t columns = x.shape.elements(axis_, x.shape.rank());
+      const TensorView x = constants.input(context, i);
+      const std::int64_t columns = x.shape.elements(axis, x.shape.rank());
       StridedCopy copy;
       copy.add_axis(rows, columns, y_columns);
       copy.add_axis(columns, 1, 1);
@@ -27,18 +25,13 @@ class NaiveConcatKernel final : public Kernel {
       copy.run(x.data, y.data, size_of(y.type), context.pool());
       column += columns;
     }
-    return {};
-  }
-
- private:
-  int axis_;
-  TypedConstants constants_;
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_concat_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"concat"}, make_along_axis<NaiveConcatKernel>);
+  return add_naive(registry, {"concat"}, make_naive_concat);
 }
 
 }  // namespace softneuro

@@ -4,8 +4,8 @@
 
 #include "core/base/isa_variants.h"
 #include "core/base/parallel.h"
+#include "core/routine/function_routine.h"
 #include "cpu/post_ops/post_ops.h"
-#include "routines/add_each.h"
 #include "routines/conv2/depthwise.h"
 #include "routines/conv2/geometry.h"
 #include "routines/typed_constants.h"
@@ -69,34 +69,34 @@ class DirectConvKernel final : public Kernel {
   const DepthwiseOps& ops_ = depthwise_ops();
 };
 
-class DirectConv final : public FusesPostOps<PostOpProgram::supports> {
- public:
-  explicit DirectConv(const char* layer_type) : FusesPostOps(layer_type, "cpu/direct") {}
-  RoutineFacts facts() const override { return {.default_rank = 20}; }
-  // One row at a time, with borders: a tenth of a product's multiply-adds, and less on small maps.
-  double default_speed(const Problem&) const override { return 0.1; }
+Applicability applicable(const Problem& problem) {
+  if (Applicability types = takes_float32(problem); !types) return types;
+  if (problem.inputs[1].shape[1] != 1)
+    return Applicability::no("needs one input channel per group (depthwise)");
+  return Applicability::yes();
+}
 
-  Applicability applicable(const Problem& problem) const override {
-    if (Applicability types = takes_float32(problem); !types) return types;
-    if (problem.inputs[1].shape[1] != 1)
-      return Applicability::no("needs one input channel per group (depthwise)");
-    return Applicability::yes();
-  }
+// One row at a time, with borders: a tenth of a product's multiply-adds, and less on small maps.
+double speed(const Problem&) {
+  return 0.1;
+}
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-    SN_ASSIGN_OR_RETURN(TypedConstants constants,
-                        TypedConstants::create(problem, DataType::float32));
-    SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return make_kernel<DirectConvKernel>(geometry, std::move(constants), std::move(post_ops));
-  }
-};
+Result<std::unique_ptr<Kernel>> make_direct_conv(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
+  SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem, DataType::float32));
+  SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
+  return make_kernel<DirectConvKernel>(geometry, std::move(constants), std::move(post_ops));
+}
 
 }  // namespace
 
 Status register_routine_conv2_cpu_direct(Registry& registry) {
-  return add_each<DirectConv>(registry, {"conv1", "conv2"});
+  return add_routines(registry, {"conv1", "conv2"}, {"cpu"}, "direct",
+                      {.facts = {.default_rank = 20},
+                       .applicable = applicable,
+                       .supports_post_ops = PostOpProgram::supports,
+                       .speed = speed,
+                       .create = make_direct_conv});
 }
 
 }  // namespace softneuro

@@ -4,7 +4,6 @@
 // float16 and bfloat16 tensors are converted at the borders.
 #include <algorithm>
 
-#include "routines/add_each.h"
 #include "routines/conv2/gemm_conv.h"
 #include "routines/conv2/im2col.h"
 
@@ -106,41 +105,27 @@ class ConvKernel final : public GemmConvKernel {
   std::int64_t chunk_slices_ = 1, chunk_panels_ = 1, patches_at_ = 0;
 };
 
-class GemmConvolution final : public GemmConvImplementation {
- public:
-  using GemmConvImplementation::GemmConvImplementation;
+// Packing patches takes time, and more of it the more often an element of x is in one.
+double speed(const Problem& problem) {
+  const Shape& weights = problem.inputs[1].shape;
+  const bool has_patches = weights.elements(2, weights.rank()) > 1;
+  return (has_patches ? 0.5 : 0.75) * filled_panel(problem);
+}
 
-  // Packing patches takes time, and more of it the more often an element of x is in one.
-  double speed() const override {
-    const Shape& weights = problem().inputs[1].shape;
-    const bool has_patches = weights.elements(2, weights.rank()) > 1;
-    return (has_patches ? 0.5 : 0.75) * filled_panel(problem());
-  }
-
- protected:
-  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
-                                                const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem()));
-    return make_kernel<ConvKernel>(problem(), geometry(), packed, std::move(post_ops));
-  }
-};
-
-class GemmConv final : public FloatLayerRoutine {
- public:
-  explicit GemmConv(const char* layer_type) : FloatLayerRoutine(layer_type, "cpu/gemm") {}
-
- protected:
-  Result<std::shared_ptr<Implementation>> make_implementation(
-      ProblemPtr problem, const RoutineContext& context) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(*problem));
-    return make_implementation_of<GemmConvolution>(std::move(problem), context, geometry, false);
-  }
-};
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineContext&,
+                                       const PackedWeights& packed) {
+  SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
+  SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
+  return make_kernel<ConvKernel>(problem, geometry, packed, std::move(post_ops));
+}
 
 }  // namespace
 
 Status register_routine_conv2_cpu_gemm(Registry& registry) {
-  return add_each<GemmConv>(registry, {"conv1", "conv2", "conv3"});
+  RoutineFunctions functions = gemm_conv<false>();
+  functions.speed = speed;
+  functions.create_with = create;
+  return add_routines(registry, {"conv1", "conv2", "conv3"}, {"cpu"}, "gemm", functions);
 }
 
 }  // namespace softneuro

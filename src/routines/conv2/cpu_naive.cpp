@@ -25,15 +25,15 @@ struct ConvSum {
   }
 };
 
-Result<std::unique_ptr<Kernel>> make_naive_conv(const Problem& problem) {
+Result<std::unique_ptr<Kernel>> make(const Problem& problem) {
   SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
-  return make_kernel<NaiveConvKernel<ConvSum>>(geometry);
+  return make_naive_conv<ConvSum>(problem, geometry);
 }
 
 }  // namespace
 
 Status register_routine_conv2_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"conv1", "conv2", "conv3"}, make_naive_conv);
+  return add_naive(registry, {"conv1", "conv2", "conv3"}, make);
 }
 
 }  // namespace softneuro

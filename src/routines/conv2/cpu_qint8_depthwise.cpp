@@ -6,7 +6,6 @@
 #include "core/base/parallel.h"
 #include "cpu/gemm/gemm_tasks.h"
 #include "cpu/qint8/epilogue.h"
-#include "routines/add_each.h"
 #include "routines/conv2/conv_rows.h"
 #include "routines/conv2/qint8_depthwise.h"
 
@@ -153,78 +152,65 @@ class QuantizedDepthwiseKernel final : public Kernel {
   std::uint8_t zero_byte_ = 0;
 };
 
-class QuantizedDepthwiseImplementation final : public Implementation {
- public:
-  QuantizedDepthwiseImplementation(ProblemPtr problem, const RoutineContext& context,
-                                   const ConvGeometry& geometry)
-      : Implementation(std::move(problem), context), g_(geometry), parts_(geometry) {}
+Applicability applicable(const Problem& problem) {
+  const Shape& w = problem.inputs[1].shape;
+  if (w[1] != 1 || w[0] != problem.params.integer("group", 1))
+    return Applicability::no("needs one input and one output channel per group (depthwise)");
+  if (round_up(w.elements(2, w.rank()), kDepthwiseTaps) > kPointers)
+    return Applicability::no("the kernel has too many elements");
+  if (const auto geometry = conv_geometry(problem); !geometry.ok())
+    return Applicability::no(geometry.status().message());
+  return takes_quantized_weights(problem);
+}
 
-  Result<Packing> packing(const RoutineParams&) const override {
-    return Packing{static_cast<std::size_t>(parts_.bytes), {}};
-  }
-  Status pack(const RoutineParams&, Allocator&, std::byte* packed) const override {
-    SN_ASSIGN_OR_RETURN(const QuantizedWeights weights, quantize_weights(problem()));
-    const TensorScale x = tensor_scale(problem().inputs[0]);
-    std::memset(packed, 0, static_cast<std::size_t>(parts_.bytes));
-    for (std::int64_t c = 0; c < g_.channels_out(); ++c) {
-      const std::int8_t* row = weights.values.data() + c * weights.depth;
-      const auto i = static_cast<std::size_t>(c);
-      const std::int64_t block = c / kDepthwiseBlock * kDepthwiseBlock;
-      auto* w = reinterpret_cast<std::int8_t*>(packed + parts_.weights) + block * parts_.taps +
-                kDepthwiseTaps * depthwise_lane(c % kDepthwiseBlock);
-      std::int32_t sum = 0;
-      for (std::int64_t t = 0; t < weights.depth; ++t) {
-        sum += row[t];
-        w[t / kDepthwiseTaps * kDepthwiseTaps * kDepthwiseBlock + t % kDepthwiseTaps] = row[t];
-      }
-      const std::int64_t at = table_place(c);
-      reinterpret_cast<std::int32_t*>(packed)[at] = -x.unsigned_zero_point() * sum;
-      reinterpret_cast<float*>(packed + parts_.scale)[at] = x.scale * weights.scales[i];
-      reinterpret_cast<float*>(packed + parts_.bias)[at] = weights.bias[i];
+std::size_t packed_bytes(const Problem& problem) {
+  return static_cast<std::size_t>(DepthwiseParts(*conv_geometry(problem)).bytes);
+}
+
+Status pack(const Problem& problem, Allocator&, std::byte* packed) {
+  SN_ASSIGN_OR_RETURN(const ConvGeometry g, conv_geometry(problem));
+  const DepthwiseParts parts(g);
+  SN_ASSIGN_OR_RETURN(const QuantizedWeights weights, quantize_weights(problem));
+  const TensorScale x = tensor_scale(problem.inputs[0]);
+  std::memset(packed, 0, static_cast<std::size_t>(parts.bytes));
+  for (std::int64_t c = 0; c < g.channels_out(); ++c) {
+    const std::int8_t* row = weights.values.data() + c * weights.depth;
+    const auto i = static_cast<std::size_t>(c);
+    const std::int64_t block = c / kDepthwiseBlock * kDepthwiseBlock;
+    auto* w = reinterpret_cast<std::int8_t*>(packed + parts.weights) + block * parts.taps +
+              kDepthwiseTaps * depthwise_lane(c % kDepthwiseBlock);
+    std::int32_t sum = 0;
+    for (std::int64_t t = 0; t < weights.depth; ++t) {
+      sum += row[t];
+      w[t / kDepthwiseTaps * kDepthwiseTaps * kDepthwiseBlock + t % kDepthwiseTaps] = row[t];
     }
-    return {};
+    const std::int64_t at = table_place(c);
+    reinterpret_cast<std::int32_t*>(packed)[at] = -x.unsigned_zero_point() * sum;
+    reinterpret_cast<float*>(packed + parts.scale)[at] = x.scale * weights.scales[i];
+    reinterpret_cast<float*>(packed + parts.bias)[at] = weights.bias[i];
   }
+  return {};
+}
 
- protected:
-  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
-                                                const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(QuantizedEpilogue epilogue, QuantizedEpilogue::create(problem(), false));
-    return make_kernel<QuantizedDepthwiseKernel>(problem(), context().threads(), g_, packed.bytes,
-                                                 std::move(epilogue));
-  }
-
- private:
-  ConvGeometry g_;
-  DepthwiseParts parts_;
-};
-
-class QuantizedDepthwise final : public QuantizedRoutine<Routine> {
- public:
-  explicit QuantizedDepthwise(const char* type)
-      : QuantizedRoutine(type, "cpu:qint8:nhwc/depthwise") {}
-  RoutineFacts facts() const override { return {.default_rank = 20}; }
-
- protected:
-  Applicability applicable(const Problem& problem) const override {
-    const Shape& w = problem.inputs[1].shape;
-    if (w[1] != 1 || w[0] != problem.params.integer("group", 1))
-      return Applicability::no("needs one input and one output channel per group (depthwise)");
-    if (round_up(w.elements(2, w.rank()), kDepthwiseTaps) > kPointers)
-      return Applicability::no("the kernel has too many elements");
-    return takes_quantized_weights(problem);
-  }
-  Result<std::shared_ptr<Implementation>> make_implementation(
-      ProblemPtr problem, const RoutineContext& context) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(*problem));
-    return make_implementation_of<QuantizedDepthwiseImplementation>(std::move(problem), context,
-                                                                    geometry);
-  }
-};
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineContext& context,
+                                       const PackedWeights& packed) {
+  SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
+  SN_ASSIGN_OR_RETURN(QuantizedEpilogue epilogue, QuantizedEpilogue::create(problem, false));
+  return make_kernel<QuantizedDepthwiseKernel>(problem, context.threads(), geometry, packed.bytes,
+                                               std::move(epilogue));
+}
 
 }  // namespace
 
 Status register_routine_conv2_cpu_qint8_depthwise(Registry& registry) {
-  return add_each<QuantizedDepthwise>(registry, {"conv1", "conv2", "conv3"});
+  RoutineFunctions functions = quantized_layer();
+  functions.facts.default_rank = 20;
+  functions.applicable = applicable;
+  functions.packed_bytes = packed_bytes;
+  functions.pack = pack;
+  functions.create_with = create;
+  return add_routines(registry, {"conv1", "conv2", "conv3"}, {"cpu:qint8:nhwc"}, "depthwise",
+                      functions);
 }
 
 }  // namespace softneuro

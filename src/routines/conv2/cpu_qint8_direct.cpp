@@ -8,7 +8,6 @@
 #include "core/base/parallel.h"
 #include "cpu/gemm/gemm_tasks.h"
 #include "cpu/qint8/product.h"
-#include "routines/add_each.h"
 #include "routines/conv2/conv_rows.h"
 
 namespace softneuro {
@@ -211,54 +210,42 @@ class QuantizedConvKernel final : public Kernel {
   std::int64_t patches_ = 0;  // bytes of a block's copied patches
 };
 
-class QuantizedConvImplementation final : public Implementation {
- public:
-  QuantizedConvImplementation(ProblemPtr problem, const RoutineContext& context,
-                              const ConvGeometry& geometry)
-      : Implementation(std::move(problem), context), geometry_(geometry) {}
+Applicability applicable(const Problem& problem) {
+  if (problem.inputs[0].shape[1] == 0) return Applicability::no("needs input channels");
+  if (const auto geometry = conv_geometry(problem); !geometry.ok())
+    return Applicability::no(geometry.status().message());
+  return takes_quantized_weights(problem);
+}
 
-  Result<Packing> packing(const RoutineParams&) const override {
-    return Packing{QuantizedProduct::packed_bytes(sizes_of(geometry_)), {}};
-  }
-  Status pack(const RoutineParams&, Allocator&, std::byte* packed) const override {
-    return QuantizedProduct::pack(problem(), sizes_of(geometry_),
-                                  geometry_.window.kernel_elements(), packed);
-  }
+std::size_t packed_bytes(const Problem& problem) {
+  return QuantizedProduct::packed_bytes(sizes_of(*conv_geometry(problem)));
+}
 
- protected:
-  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
-                                                const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(QuantizedProduct product,
-                        QuantizedProduct::create(problem(), sizes_of(geometry_), packed));
-    return make_kernel<QuantizedConvKernel>(geometry_, context().threads(), std::move(product));
-  }
+Status pack(const Problem& problem, Allocator&, std::byte* packed) {
+  SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
+  return QuantizedProduct::pack(problem, sizes_of(geometry), geometry.window.kernel_elements(),
+                                packed);
+}
 
- private:
-  ConvGeometry geometry_;
-};
-
-class QuantizedConv final : public QuantizedRoutine<Routine> {
- public:
-  explicit QuantizedConv(const char* type) : QuantizedRoutine(type, "cpu:qint8:nhwc/direct") {}
-  RoutineFacts facts() const override { return {.default_rank = 10}; }
-
- protected:
-  Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].shape[1] == 0) return Applicability::no("needs input channels");
-    return QuantizedRoutine::applicable(problem);
-  }
-  Result<std::shared_ptr<Implementation>> make_implementation(
-      ProblemPtr problem, const RoutineContext& context) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(*problem));
-    return make_implementation_of<QuantizedConvImplementation>(std::move(problem), context,
-                                                               geometry);
-  }
-};
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineContext& context,
+                                       const PackedWeights& packed) {
+  SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, conv_geometry(problem));
+  SN_ASSIGN_OR_RETURN(QuantizedProduct product,
+                      QuantizedProduct::create(problem, sizes_of(geometry), packed));
+  return make_kernel<QuantizedConvKernel>(geometry, context.threads(), std::move(product));
+}
 
 }  // namespace
 
 Status register_routine_conv2_cpu_qint8_direct(Registry& registry) {
-  return add_each<QuantizedConv>(registry, {"conv1", "conv2", "conv3"});
+  RoutineFunctions functions = quantized_layer();
+  functions.facts.default_rank = 10;
+  functions.applicable = applicable;
+  functions.packed_bytes = packed_bytes;
+  functions.pack = pack;
+  functions.create_with = create;
+  return add_routines(registry, {"conv1", "conv2", "conv3"}, {"cpu:qint8:nhwc"}, "direct",
+                      functions);
 }
 
 }  // namespace softneuro

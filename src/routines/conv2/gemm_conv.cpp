@@ -44,17 +44,18 @@ const float* GemmConvKernel::weights(const Context& context) const noexcept {
   return packed;
 }
 
-Result<Packing> GemmConvImplementation::packing(const RoutineParams&) const {
-  if (!problem().inputs[1].constant) return Packing();
-  return Packing{static_cast<std::size_t>(matrices_.floats()) * sizeof(float), {}};
+std::size_t packed_group_bytes(const Problem& problem, bool is_transposed) {
+  if (!problem.inputs[1].constant) return 0;
+  return static_cast<std::size_t>(GroupMatrices(problem, is_transposed).floats()) * sizeof(float);
 }
 
-Status GemmConvImplementation::pack(const RoutineParams&, Allocator& scratch,
-                                    std::byte* packed) const {
-  SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem().inputs[1].value, scratch));
-  for (std::int64_t group = 0; group < matrices_.groups; ++group)
-    matrices_.pack_group(static_cast<const float*>(floats.data()), group,
-                         reinterpret_cast<float*>(packed));
+Status pack_groups(const Problem& problem, bool is_transposed, Allocator& scratch,
+                   std::byte* packed) {
+  const GroupMatrices matrices(problem, is_transposed);
+  SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(problem.inputs[1].value, scratch));
+  for (std::int64_t group = 0; group < matrices.groups; ++group)
+    matrices.pack_group(static_cast<const float*>(floats.data()), group,
+                        reinterpret_cast<float*>(packed));
   return {};
 }
 

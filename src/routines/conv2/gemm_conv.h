@@ -39,24 +39,22 @@ class GemmConvKernel : public FloatLayerKernel {
   std::int64_t packed_at_ = 0;
 };
 
-// Their implementations.
-class GemmConvImplementation : public Implementation {
- public:
-  GemmConvImplementation(ProblemPtr problem, const RoutineContext& context,
-                         const ConvGeometry& geometry, bool is_transposed)
-      : Implementation(std::move(problem), context),
-        geometry_(geometry),
-        matrices_(this->problem(), is_transposed) {}
+// Of the problem's constant weights, for RoutineFunctions.
+std::size_t packed_group_bytes(const Problem& problem, bool is_transposed);
+Status pack_groups(const Problem& problem, bool is_transposed, Allocator& scratch,
+                   std::byte* packed);
 
-  Result<Packing> packing(const RoutineParams&) const final;
-  Status pack(const RoutineParams&, Allocator& scratch, std::byte* packed) const final;
-
- protected:
-  const ConvGeometry& geometry() const { return geometry_; }
-
- private:
-  ConvGeometry geometry_;
-  GroupMatrices matrices_;
-};
+// What their routines have in common.
+template <bool is_transposed>
+RoutineFunctions gemm_conv() {
+  RoutineFunctions functions = float_layer();
+  functions.packed_bytes = [](const Problem& problem) {
+    return packed_group_bytes(problem, is_transposed);
+  };
+  functions.pack = [](const Problem& problem, Allocator& scratch, std::byte* packed) {
+    return pack_groups(problem, is_transposed, scratch, packed);
+  };
+  return functions;
+}
 
 }  // namespace softneuro

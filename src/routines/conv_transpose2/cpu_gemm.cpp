@@ -4,7 +4,6 @@
 // converted at the borders.
 #include <algorithm>
 
-#include "routines/add_each.h"
 #include "routines/conv2/gemm_conv.h"
 #include "routines/conv_transpose2/col2im.h"
 
@@ -129,36 +128,20 @@ class ConvTransposeKernel final : public GemmConvKernel {
   std::int64_t product_at_ = 0, b_at_ = 0;
 };
 
-class GemmTransposedConvolution final : public GemmConvImplementation {
- public:
-  using GemmConvImplementation::GemmConvImplementation;
-
- protected:
-  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
-                                                const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem()));
-    return make_kernel<ConvTransposeKernel>(problem(), geometry(), packed, std::move(post_ops));
-  }
-};
-
-class GemmConvTranspose final : public FloatLayerRoutine {
- public:
-  explicit GemmConvTranspose(const char* layer_type) : FloatLayerRoutine(layer_type, "cpu/gemm") {}
-
- protected:
-  Result<std::shared_ptr<Implementation>> make_implementation(
-      ProblemPtr problem, const RoutineContext& context) const override {
-    SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, transposed_conv_geometry(*problem));
-    return make_implementation_of<GemmTransposedConvolution>(std::move(problem), context, geometry,
-                                                             true);
-  }
-};
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineContext&,
+                                       const PackedWeights& packed) {
+  SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, transposed_conv_geometry(problem));
+  SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
+  return make_kernel<ConvTransposeKernel>(problem, geometry, packed, std::move(post_ops));
+}
 
 }  // namespace
 
 Status register_routine_conv_transpose2_cpu_gemm(Registry& registry) {
-  return add_each<GemmConvTranspose>(registry,
-                                     {"conv_transpose1", "conv_transpose2", "conv_transpose3"});
+  RoutineFunctions functions = gemm_conv<true>();
+  functions.create_with = create;
+  return add_routines(registry, {"conv_transpose1", "conv_transpose2", "conv_transpose3"}, {"cpu"},
+                      "gemm", functions);
 }
 
 }  // namespace softneuro

@@ -45,7 +45,7 @@ struct TransposedConvSum {
 
 Result<std::unique_ptr<Kernel>> make_naive_conv_transpose(const Problem& problem) {
   SN_ASSIGN_OR_RETURN(const ConvGeometry geometry, transposed_conv_geometry(problem));
-  return make_kernel<NaiveConvKernel<TransposedConvSum>>(geometry);
+  return make_naive_conv<TransposedConvSum>(problem, geometry);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
 #include "cpu/gemm/gemm_tasks.h"
 #include "cpu/qint8/product.h"
 #include "routines/dense/dense_sizes.h"
@@ -79,47 +78,26 @@ class QuantizedDenseKernel final : public Kernel {
   std::int64_t block_rows_ = 1, panels_ = 1;  // of a task
 };
 
-class QuantizedDenseImplementation final : public Implementation {
- public:
-  QuantizedDenseImplementation(ProblemPtr problem, const RoutineContext& context)
-      : Implementation(std::move(problem), context), sizes_(sizes_of(this->problem())) {}
-
-  Result<Packing> packing(const RoutineParams&) const override {
-    return Packing{QuantizedProduct::packed_bytes(sizes_), {}};
-  }
-  Status pack(const RoutineParams&, Allocator&, std::byte* packed) const override {
-    return QuantizedProduct::pack(problem(), sizes_, 1, packed);
-  }
-
- protected:
-  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
-                                                const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(QuantizedProduct product,
-                        QuantizedProduct::create(problem(), sizes_, packed));
-    return make_kernel<QuantizedDenseKernel>(problem(), context().threads(), sizes_,
-                                             std::move(product));
-  }
-
- private:
-  ProductSizes sizes_;
-};
-
-class QuantizedDense final : public QuantizedRoutine<Routine> {
- public:
-  QuantizedDense() : QuantizedRoutine("dense", "cpu:qint8/gemm") {}
-  RoutineFacts facts() const override { return {.default_rank = 10}; }
-
- protected:
-  Result<std::shared_ptr<Implementation>> make_implementation(
-      ProblemPtr problem, const RoutineContext& context) const override {
-    return make_implementation_of<QuantizedDenseImplementation>(std::move(problem), context);
-  }
-};
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineContext& context,
+                                       const PackedWeights& packed) {
+  const ProductSizes sizes = sizes_of(problem);
+  SN_ASSIGN_OR_RETURN(QuantizedProduct product, QuantizedProduct::create(problem, sizes, packed));
+  return make_kernel<QuantizedDenseKernel>(problem, context.threads(), sizes, std::move(product));
+}
 
 }  // namespace
 
 Status register_routine_dense_cpu_qint8_gemm(Registry& registry) {
-  return registry.add(std::make_unique<QuantizedDense>());
+  RoutineFunctions functions = quantized_layer();
+  functions.facts.default_rank = 10;
+  functions.packed_bytes = [](const Problem& problem) {
+    return QuantizedProduct::packed_bytes(sizes_of(problem));
+  };
+  functions.pack = [](const Problem& problem, Allocator&, std::byte* packed) {
+    return QuantizedProduct::pack(problem, sizes_of(problem), 1, packed);
+  };
+  functions.create_with = create;
+  return add_routines(registry, {"dense"}, {"cpu:qint8"}, "gemm", functions);
 }
 
 }  // namespace softneuro

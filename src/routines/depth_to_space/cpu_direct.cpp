@@ -5,7 +5,7 @@
 namespace softneuro {
 
 Status register_routine_depth_to_space_cpu_direct(Registry& registry) {
-  return register_moves(registry, "depth_to_space", make_depth_to_space_move, {.nhwc = true});
+  return register_moves<make_depth_to_space_move>(registry, "depth_to_space", {.nhwc = true});
 }
 
 }  // namespace softneuro

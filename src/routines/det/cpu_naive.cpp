@@ -29,37 +29,28 @@ double determinant(double* a, std::int64_t n) noexcept {
   return product;
 }
 
-class NaiveDetKernel final : public Kernel {
- public:
-  explicit NaiveDetKernel(const Problem& problem) {
-    const Shape& x = problem.inputs[0].shape;
-    // Where there are no matrices, their size is not bounded by any tensor.
-    if (problem.outputs[0].shape.elements() > 0) n_ = x[x.rank() - 1];
-  }
-  std::size_t workspace_bytes() const noexcept override {
-    return static_cast<std::size_t>(n_ * n_) * sizeof(double);
-  }
-
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_det(const Problem& problem) {
+  const Shape& shape = problem.inputs[0].shape;
+  // Where there are no matrices, their size is not bounded by any tensor.
+  const std::int64_t n =
+      problem.outputs[0].shape.elements() > 0 ? shape[shape.rank() - 1] : std::int64_t{0};
+  const std::size_t bytes = static_cast<std::size_t>(n * n) * sizeof(double);
+  return make_function_kernel({.workspace_bytes = bytes}, [=](Context& context) {
     const TensorView& x = context.input(0);
     const TensorView& y = context.output(0);
     auto* matrix = reinterpret_cast<double*>(context.workspace());
     const std::int64_t count = y.elements();
     for (std::int64_t m = 0; m < count; ++m) {
-      for (std::int64_t i = 0; i < n_ * n_; ++i) matrix[i] = load(x, m * n_ * n_ + i);
-      store(y, m, determinant(matrix, n_));
+      for (std::int64_t i = 0; i < n * n; ++i) matrix[i] = load(x, m * n * n + i);
+      store(y, m, determinant(matrix, n));
     }
-    return {};
-  }
-
- private:
-  std::int64_t n_ = 0;
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_det_cpu_naive(Registry& registry) {
-  return add_naive<NaiveDetKernel>(registry, {"det"});
+  return add_naive(registry, {"det"}, make_naive_det);
 }
 
 }  // namespace softneuro

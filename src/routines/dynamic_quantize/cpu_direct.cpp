@@ -5,7 +5,7 @@
 
 #include "core/base/element.h"
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "cpu/simd/quantize_rows.h"
 
 namespace softneuro {
@@ -14,9 +14,19 @@ namespace {
 constexpr std::int64_t kPiece = 16384;  // elements
 constexpr std::int64_t kPieces = 64;    // at most
 
-class DirectDynamicQuantizeKernel final : public Kernel {
- public:
-  Status run(Context& context) const noexcept override {
+void range(ThreadPool& pool, const float* x, std::int64_t count, float* low, float* high) noexcept {
+  float lows[kPieces] = {}, highs[kPieces] = {};
+  const std::int64_t pieces = std::clamp<std::int64_t>(count / kPiece, 1, kPieces);
+  parallel_for(pool, pieces, [&](std::int64_t p) {
+    const std::int64_t first = count * p / pieces, last = count * (p + 1) / pieces;
+    quantize_rows().range(x + first, last - first, &lows[p], &highs[p]);
+  });
+  *low = *std::min_element(lows, lows + pieces);
+  *high = *std::max_element(highs, highs + pieces);
+}
+
+Result<std::unique_ptr<Kernel>> make_direct_dynamic_quantize(const Problem&) {
+  return make_function_kernel([](Context& context) {
     const float* x = context.input(0).as<float>();
     const std::int64_t count = context.input(0).elements();
     float low = 0, high = 0;
@@ -33,36 +43,14 @@ class DirectDynamicQuantizeKernel final : public Kernel {
     if (context.has_output(1)) *context.output(1).as_mutable<float>() = scale;
     if (context.has_output(2))
       *context.output(2).as_mutable<std::uint8_t>() = static_cast<std::uint8_t>(zero_point);
-    return {};
-  }
-
- private:
-  static void range(ThreadPool& pool, const float* x, std::int64_t count, float* low,
-                    float* high) noexcept {
-    float lows[kPieces] = {}, highs[kPieces] = {};
-    const std::int64_t pieces = std::clamp<std::int64_t>(count / kPiece, 1, kPieces);
-    parallel_for(pool, pieces, [&](std::int64_t p) {
-      const std::int64_t first = count * p / pieces, last = count * (p + 1) / pieces;
-      quantize_rows().range(x + first, last - first, &lows[p], &highs[p]);
-    });
-    *low = *std::min_element(lows, lows + pieces);
-    *high = *std::max_element(highs, highs + pieces);
-  }
-};
-
-class DirectDynamicQuantize final : public SimpleRoutine {
- public:
-  DirectDynamicQuantize() : SimpleRoutine("dynamic_quantize", "cpu/direct") {}
-  RoutineFacts facts() const override { return {.default_rank = 20}; }
-  Result<std::unique_ptr<Kernel>> create(const Problem&, const RoutineContext&) const override {
-    return make_kernel<DirectDynamicQuantizeKernel>();
-  }
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_dynamic_quantize_cpu_direct(Registry& registry) {
-  return registry.add(std::make_unique<DirectDynamicQuantize>());
+  return add_routines(registry, {"dynamic_quantize"}, {"cpu"}, "direct",
+                      {.facts = {.default_rank = 20}, .create = make_direct_dynamic_quantize});
 }
 
 }  // namespace softneuro

@@ -7,9 +7,8 @@
 namespace softneuro {
 namespace {
 
-class NaiveDynamicQuantizeKernel final : public Kernel {
- public:
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_dynamic_quantize(const Problem&) {
+  return make_function_kernel([](Context& context) {
     const float* x = context.input(0).as<float>();
     const std::int64_t count = context.input(0).elements();
     float low = 0, high = 0;  // the range includes 0, so that 0 is exact
@@ -28,14 +27,13 @@ class NaiveDynamicQuantizeKernel final : public Kernel {
     }
     if (context.has_output(1)) *context.output(1).as_mutable<float>() = scale;
     if (context.has_output(2)) *context.output(2).as_mutable<std::uint8_t>() = zero_point;
-    return {};
-  }
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_dynamic_quantize_cpu_naive(Registry& registry) {
-  return add_naive<NaiveDynamicQuantizeKernel>(registry, {"dynamic_quantize"});
+  return add_naive(registry, {"dynamic_quantize"}, make_naive_dynamic_quantize);
 }
 
 }  // namespace softneuro

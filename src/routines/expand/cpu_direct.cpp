@@ -5,7 +5,7 @@
 namespace softneuro {
 
 Status register_routine_expand_cpu_direct(Registry& registry) {
-  return register_moves(registry, "expand", make_expand_move, {});
+  return register_moves<make_expand_move>(registry, "expand", {});
 }
 
 }  // namespace softneuro

@@ -5,25 +5,20 @@
 namespace softneuro {
 namespace {
 
-class NaiveEyeLikeKernel final : public Kernel {
- public:
-  explicit NaiveEyeLikeKernel(const Problem& problem) : k_(problem.params.integer("k")) {}
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_eye_like(const Problem& problem) {
+  const std::int64_t k = problem.params.integer("k");
+  return make_function_kernel([=](Context& context) {
     const TensorView& y = context.output(0);
     for (std::int64_t i = 0; i < y.shape[0]; ++i)
       for (std::int64_t j = 0; j < y.shape[1]; ++j)
-        store(y, i * y.shape[1] + j, j - i == k_ ? 1 : 0);
-    return {};
-  }
-
- private:
-  std::int64_t k_;
-};
+        store(y, i * y.shape[1] + j, j - i == k ? 1 : 0);
+  });
+}
 
 }  // namespace
 
 Status register_routine_eye_like_cpu_naive(Registry& registry) {
-  return add_naive<NaiveEyeLikeKernel>(registry, {"eye_like"});
+  return add_naive(registry, {"eye_like"}, make_naive_eye_like);
 }
 
 }  // namespace softneuro

@@ -5,19 +5,17 @@
 namespace softneuro {
 namespace {
 
-class NaiveFillKernel final : public Kernel {
- public:
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_fill(const Problem&) {
+  return make_function_kernel([](Context& context) {
     const TensorView& y = context.output(0);
     fill_elements(context.input(1).data, y.data, y.elements(), size_of(y.type), context.pool());
-    return {};
-  }
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_fill_cpu_naive(Registry& registry) {
-  return add_naive<NaiveFillKernel>(registry, {"fill"});
+  return add_naive(registry, {"fill"}, make_naive_fill);
 }
 
 }  // namespace softneuro

@@ -9,13 +9,11 @@
 namespace softneuro {
 namespace {
 
-class NaiveGatherNdKernel final : public Kernel {
- public:
-  NaiveGatherNdKernel(int batch, TypedConstants constants)
-      : batch_(batch), constants_(std::move(constants)) {}
-
-  Status run(Context& context) const noexcept override {
-    const TensorView x = constants_.input(context, 0);
+Result<std::unique_ptr<Kernel>> make_naive_gather_nd(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
+  const int batch = static_cast<int>(problem.params.integer("batch_dims"));
+  return make_function_kernel([=](Context& context) -> Status {
+    const TensorView x = constants.input(context, 0);
     const TensorView& y = context.output(0);
     if (y.elements() == 0) return {};
     const TensorView& indices = context.input(1);
@@ -23,34 +21,24 @@ class NaiveGatherNdKernel final : public Kernel {
     const int last = indices.shape.rank() - 1;
     const auto tuple = static_cast<int>(indices.shape[last]);
     const std::int64_t tuples = indices.shape.elements(0, last);
-    const std::int64_t tuples_per_batch = indices.shape.elements(batch_, last);
-    const std::int64_t batch_elements = x.shape.elements(batch_, x.shape.rank());
-    const std::int64_t slice = x.shape.elements(batch_ + tuple, x.shape.rank());
+    const std::int64_t tuples_per_batch = indices.shape.elements(batch, last);
+    const std::int64_t batch_elements = x.shape.elements(batch, x.shape.rank());
+    const std::int64_t slice = x.shape.elements(batch + tuple, x.shape.rank());
     const Shape strides = strides_of(x.shape);
     const auto bytes = static_cast<std::int64_t>(size_of(x.type));
     for (std::int64_t t = 0; t < tuples; ++t) {
       std::int64_t from = t / tuples_per_batch * batch_elements;
       for (int i = 0; i < tuple; ++i) {
         const std::int64_t index = reader[t * tuple + i];
-        const std::int64_t dim = x.shape[batch_ + i];
+        const std::int64_t dim = x.shape[batch + i];
         if (!is_index(index, dim)) return index_error(index, t * tuple + i, dim);
-        from += wrap_index(index, dim) * strides[batch_ + i];
+        from += wrap_index(index, dim) * strides[batch + i];
       }
       std::memcpy(y.as_mutable<std::byte>() + t * slice * bytes, x.as<std::byte>() + from * bytes,
                   static_cast<std::size_t>(slice * bytes));
     }
     return {};
-  }
-
- private:
-  int batch_;
-  TypedConstants constants_;
-};
-
-Result<std::unique_ptr<Kernel>> make_naive_gather_nd(const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
-  return make_kernel<NaiveGatherNdKernel>(static_cast<int>(problem.params.integer("batch_dims")),
-                                          std::move(constants));
+  });
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "core/base/element.h"
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/simd/float_workspace.h"
@@ -64,37 +64,32 @@ class DirectGroupNormKernel final : public FloatWorkspaceKernel {
   std::int64_t converted_at_ = 0;  // x in float32, in the workspace
 };
 
-class DirectGroupNorm final : public FusesPostOps<PostOpProgram::supports_in_float32> {
- public:
-  using FusesPostOps::FusesPostOps;
-  RoutineFacts facts() const override { return {.default_rank = 20}; }
+Applicability applicable(const Problem& problem) {
+  for (std::size_t i = 0; i < problem.own_inputs; ++i)
+    if (!is_span_float(problem.inputs[i].type))
+      return Applicability::no("needs float32, float16 or bfloat16");
+  if (problem.outputs[0].type != problem.inputs[kX].type)
+    return Applicability::no("x and y differ in type");
+  return Applicability::yes();
+}
 
-  Applicability applicable(const Problem& problem) const override {
-    for (std::size_t i = 0; i < problem.own_inputs; ++i)
-      if (!is_span_float(problem.inputs[i].type))
-        return Applicability::no("needs float32, float16 or bfloat16");
-    if (problem.outputs[0].type != problem.inputs[kX].type)
-      return Applicability::no("x and y differ in type");
-    return Applicability::yes();
-  }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    const Shape& x = problem.inputs[kX].shape;
-    // instance_norm has no parameter of that name: one channel per group.
-    const std::int64_t groups = problem.params.integer("groups", x[1]);
-    SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return make_kernel<DirectGroupNormKernel>(problem, groups, std::move(post_ops));
-  }
-};
+Result<std::unique_ptr<Kernel>> make_direct_group_norm(const Problem& problem) {
+  const Shape& x = problem.inputs[kX].shape;
+  // instance_norm has no parameter of that name: one channel per group.
+  const std::int64_t groups = problem.params.integer("groups", x[1]);
+  SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
+  return make_kernel<DirectGroupNormKernel>(problem, groups, std::move(post_ops));
+}
 
 }  // namespace
 
 Status register_routine_group_norm_cpu_direct(Registry& registry) {
-  for (const char* layer_type : {"group_norm", "instance_norm"})
-    for (const char* descriptor : {"cpu/direct", "cpu:float16/direct", "cpu:bfloat16/direct"})
-      SN_RETURN_IF_ERROR(registry.add(std::make_unique<DirectGroupNorm>(layer_type, descriptor)));
-  return {};
+  return add_routines(registry, {"group_norm", "instance_norm"},
+                      {"cpu", "cpu:float16", "cpu:bfloat16"}, "direct",
+                      {.facts = {.default_rank = 20},
+                       .applicable = applicable,
+                       .supports_post_ops = PostOpProgram::supports_in_float32,
+                       .create = make_direct_group_norm});
 }
 
 }  // namespace softneuro

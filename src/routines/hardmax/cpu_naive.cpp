@@ -6,31 +6,25 @@
 namespace softneuro {
 namespace {
 
-class NaiveHardmaxKernel final : public Kernel {
- public:
-  NaiveHardmaxKernel(const Problem&, int axis) : axis_(axis) {}
-
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_hardmax(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
+  return make_function_kernel([=](Context& context) {
     const TensorView& x = context.input(0);
     const TensorView& y = context.output(0);
-    const std::int64_t count = x.shape[axis_];
-    for_rows(x.shape, axis_, [&](std::int64_t first, std::int64_t step) {
+    const std::int64_t count = x.shape[axis];
+    for_rows(x.shape, axis, [&](std::int64_t first, std::int64_t step) {
       std::int64_t best = 0;
       for (std::int64_t k = 1; k < count; ++k)
         if (load(x, first + k * step) > load(x, first + best * step)) best = k;
       for (std::int64_t k = 0; k < count; ++k) store(y, first + k * step, k == best);
     });
-    return {};
-  }
-
- private:
-  int axis_;
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_hardmax_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"hardmax"}, make_along_axis<NaiveHardmaxKernel>);
+  return add_naive(registry, {"hardmax"}, make_naive_hardmax);
 }
 
 }  // namespace softneuro

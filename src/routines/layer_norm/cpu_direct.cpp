@@ -4,10 +4,11 @@
 
 #include "core/base/isa_variants.h"
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/simd/float_workspace.h"
+#include "routines/along_axis.h"
 #include "routines/layer_norm/row_norm.h"
 
 namespace softneuro {
@@ -87,63 +88,56 @@ class DirectLayerNormKernel final : public FloatWorkspaceKernel {
   std::int64_t converted_at_[3] = {};  // inputs that are not float32, in the workspace
 };
 
-class DirectLayerNorm final : public FusesPostOps<PostOpProgram::supports_in_float32> {
- public:
-  DirectLayerNorm(const char* layer_type, const char* descriptor, bool centred)
-      : FusesPostOps(layer_type, descriptor), centred_(centred) {}
-  RoutineFacts facts() const override { return {.default_rank = 20}; }
+// One element per element of x's row, and nothing before it but ones.
+bool covers_row(const Shape& shape, const Shape& x, int axis) {
+  const int shift = x.rank() - shape.rank();
+  if (shift > axis && x.elements(axis, shift) != 1) return false;
+  for (int i = 0; i < shape.rank(); ++i)
+    if (shape[i] != (i + shift < axis ? 1 : x[i + shift])) return false;
+  return true;
+}
 
-  Applicability applicable(const Problem& problem) const override {
-    for (const TensorSpec& output : problem.outputs)
-      if (output.present() && output.type != DataType::float32 && &output != &problem.outputs[0])
-        return Applicability::no("the outputs mean and inverse standard deviation need float32");
-    const DataType type = problem.inputs[kX].type;
-    if (!is_span_float(type) || problem.outputs[0].type != type)
-      return Applicability::no("needs float32, float16 or bfloat16 at x and y");
-    const Shape& x = problem.inputs[kX].shape;
-    const Result<int> axis = normalize_axis(problem.params.integer("axis"), x.rank());
-    if (!axis.ok()) return Applicability::no(axis.status().message());
-    for (std::size_t i = kScale; i < problem.own_inputs; ++i) {
-      if (!problem.has_input(i)) continue;
-      if (!is_span_float(problem.inputs[i].type))
-        return Applicability::no("scale and bias must be float32, float16 or bfloat16");
-      if (!covers_row(problem.inputs[i].shape, x, *axis))
-        return Applicability::no("scale or bias is broadcast within the row, or differs by row");
-    }
-    return Applicability::yes();
+Applicability applicable(const Problem& problem) {
+  for (const TensorSpec& output : problem.outputs)
+    if (output.present() && output.type != DataType::float32 && &output != &problem.outputs[0])
+      return Applicability::no("the outputs mean and inverse standard deviation need float32");
+  const DataType type = problem.inputs[kX].type;
+  if (!is_span_float(type) || problem.outputs[0].type != type)
+    return Applicability::no("needs float32, float16 or bfloat16 at x and y");
+  const Shape& x = problem.inputs[kX].shape;
+  const Result<int> axis = axis_of(problem);
+  if (!axis.ok()) return Applicability::no(axis.status().message());
+  for (std::size_t i = kScale; i < problem.own_inputs; ++i) {
+    if (!problem.has_input(i)) continue;
+    if (!is_span_float(problem.inputs[i].type))
+      return Applicability::no("scale and bias must be float32, float16 or bfloat16");
+    if (!covers_row(problem.inputs[i].shape, x, *axis))
+      return Applicability::no("scale or bias is broadcast within the row, or differs by row");
   }
+  return Applicability::yes();
+}
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    const Shape& x = problem.inputs[kX].shape;
-    SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"), x.rank()));
-    SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return make_kernel<DirectLayerNormKernel>(problem, axis, centred_, std::move(post_ops));
-  }
-
- private:
-  // One element per element of x's row, and nothing before it but ones.
-  static bool covers_row(const Shape& shape, const Shape& x, int axis) {
-    const int shift = x.rank() - shape.rank();
-    if (shift > axis && x.elements(axis, shift) != 1) return false;
-    for (int i = 0; i < shape.rank(); ++i)
-      if (shape[i] != (i + shift < axis ? 1 : x[i + shift])) return false;
-    return true;
-  }
-
-  bool centred_;
-};
+template <bool centred>
+Result<std::unique_ptr<Kernel>> make_direct_layer_norm(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
+  SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
+  return make_kernel<DirectLayerNormKernel>(problem, axis, centred, std::move(post_ops));
+}
 
 }  // namespace
 
 Status register_routine_layer_norm_cpu_direct(Registry& registry) {
-  for (const char* descriptor : {"cpu/direct", "cpu:float16/direct", "cpu:bfloat16/direct"}) {
-    SN_RETURN_IF_ERROR(
-        registry.add(std::make_unique<DirectLayerNorm>("layer_norm", descriptor, true)));
-    SN_RETURN_IF_ERROR(
-        registry.add(std::make_unique<DirectLayerNorm>("rms_norm", descriptor, false)));
-  }
-  return {};
+  RoutineFunctions functions = {.facts = {.default_rank = 20},
+                                .applicable = applicable,
+                                .supports_post_ops = PostOpProgram::supports_in_float32,
+                                .create = make_direct_layer_norm<true>};
+  const auto add = [&](const char* layer_type) {
+    return add_routines(registry, {layer_type}, {"cpu", "cpu:float16", "cpu:bfloat16"}, "direct",
+                        functions);
+  };
+  SN_RETURN_IF_ERROR(add("layer_norm"));
+  functions.create = make_direct_layer_norm<false>;
+  return add("rms_norm");
 }
 
 }  // namespace softneuro

@@ -7,24 +7,34 @@
 namespace softneuro {
 namespace {
 
-class NaiveLayerNormKernel final : public Kernel {
- public:
-  NaiveLayerNormKernel(int axis, double epsilon, bool centred)
-      : axis_(axis), epsilon_(epsilon), centred_(centred) {}
+// The element of scale or bias that stands opposite element `i` of x.
+double factor(const TensorView& view, const Shape& x, std::int64_t i) noexcept {
+  const Shape strides = broadcast_strides(view.shape, x);
+  std::int64_t at = 0;
+  for (int k = x.rank() - 1; k >= 0; --k) {
+    at += i % x[k] * strides[k];
+    i /= x[k];
+  }
+  return load(view, at);
+}
 
-  Status run(Context& context) const noexcept override {
+template <bool centred>
+Result<std::unique_ptr<Kernel>> make_naive_layer_norm(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
+  const double epsilon = problem.params.real("epsilon");
+  return make_function_kernel([=](Context& context) {
     const TensorView& x = context.input(0);
-    const std::int64_t rows = x.shape.elements(0, axis_);
-    const std::int64_t columns = x.shape.elements(axis_, x.shape.rank());
+    const std::int64_t rows = x.shape.elements(0, axis);
+    const std::int64_t columns = x.shape.elements(axis, x.shape.rank());
     for (std::int64_t r = 0; r < rows; ++r) {
       const std::int64_t begin = r * columns;
       double mean = 0, variance = 0;
-      for (std::int64_t i = begin; centred_ && i < begin + columns; ++i) mean += load(x, i);
+      for (std::int64_t i = begin; centred && i < begin + columns; ++i) mean += load(x, i);
       mean /= static_cast<double>(columns);
       for (std::int64_t i = begin; i < begin + columns; ++i)
         variance += (load(x, i) - mean) * (load(x, i) - mean);
       variance /= static_cast<double>(columns);
-      const double inverse = 1 / std::sqrt(variance + epsilon_);
+      const double inverse = 1 / std::sqrt(variance + epsilon);
       for (std::int64_t i = begin; i < begin + columns; ++i) {
         double y = (load(x, i) - mean) * inverse;
         if (context.has_input(1)) y *= factor(context.input(1), x.shape, i);
@@ -34,30 +44,7 @@ class NaiveLayerNormKernel final : public Kernel {
       if (context.has_output(1)) store(context.output(1), r, mean);
       if (context.has_output(2)) store(context.output(2), r, inverse);
     }
-    return {};
-  }
-
- private:
-  // The element of scale or bias that stands opposite element `i` of x.
-  static double factor(const TensorView& view, const Shape& x, std::int64_t i) noexcept {
-    const Shape strides = broadcast_strides(view.shape, x);
-    std::int64_t at = 0;
-    for (int k = x.rank() - 1; k >= 0; --k) {
-      at += i % x[k] * strides[k];
-      i /= x[k];
-    }
-    return load(view, at);
-  }
-
-  int axis_;
-  double epsilon_;
-  bool centred_;
-};
-
-template <bool centred>
-Result<std::unique_ptr<Kernel>> make_naive_layer_norm(const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
-  return make_kernel<NaiveLayerNormKernel>(axis, problem.params.real("epsilon"), centred);
+  });
 }
 
 }  // namespace

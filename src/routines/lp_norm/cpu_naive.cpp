@@ -6,38 +6,30 @@
 namespace softneuro {
 namespace {
 
-class NaiveLpNormKernel final : public Kernel {
- public:
-  NaiveLpNormKernel(const Problem& problem, int axis)
-      : axis_(axis), euclidean_(problem.params.integer("p") == 2) {}
-  int in_place_input() const noexcept override { return 0; }
-
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_lp_norm(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
+  const bool euclidean = problem.params.integer("p") == 2;
+  return make_function_kernel({.in_place_input = 0}, [=](Context& context) {
     const TensorView& x = context.input(0);
-    const std::int64_t count = x.shape[axis_];
-    for_rows(x.shape, axis_, [&](std::int64_t first, std::int64_t step) {
+    const std::int64_t count = x.shape[axis];
+    for_rows(x.shape, axis, [&](std::int64_t first, std::int64_t step) {
       double norm = 0;
       for (std::int64_t k = 0; k < count; ++k) {
         const double value = load(x, first + k * step);
-        norm += euclidean_ ? value * value : std::fabs(value);
+        norm += euclidean ? value * value : std::fabs(value);
       }
-      if (euclidean_) norm = std::sqrt(norm);
+      if (euclidean) norm = std::sqrt(norm);
       for (std::int64_t k = 0; k < count; ++k)
         store(context.output(0), first + k * step,
               norm == 0 ? 0 : load(x, first + k * step) / norm);
     });
-    return {};
-  }
-
- private:
-  int axis_;
-  bool euclidean_;
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_lp_norm_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"lp_norm"}, make_along_axis<NaiveLpNormKernel>);
+  return add_naive(registry, {"lp_norm"}, make_naive_lp_norm);
 }
 
 }  // namespace softneuro

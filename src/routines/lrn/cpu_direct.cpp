@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "cpu/post_ops/post_ops.h"
 #include "cpu/simd/span_ops.h"
 
@@ -60,31 +60,27 @@ class DirectLrnKernel final : public Kernel {
   PostOpProgram post_ops_;
 };
 
-class DirectLrn final : public FusesPostOps<PostOpProgram::supports> {
- public:
-  DirectLrn() : FusesPostOps("lrn", "cpu/direct") {}
-  RoutineFacts facts() const override { return {.default_rank = 20}; }
+Applicability applicable(const Problem& problem) {
+  if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
+  // The power is taken by way of the logarithm.
+  if (!(problem.params.real("bias") > 0) || !(problem.params.real("alpha") >= 0))
+    return Applicability::no("needs bias > 0 and alpha >= 0");
+  return Applicability::yes();
+}
 
-  Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
-    // The power is taken by way of the logarithm.
-    if (!(problem.params.real("bias") > 0) || !(problem.params.real("alpha") >= 0))
-      return Applicability::no("needs bias > 0 and alpha >= 0");
-    return Applicability::yes();
-  }
-
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
-    return make_kernel<DirectLrnKernel>(problem.inputs[0].shape, problem.params,
-                                        std::move(post_ops));
-  }
-};
+Result<std::unique_ptr<Kernel>> make_direct_lrn(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(PostOpProgram post_ops, PostOpProgram::create(problem));
+  return make_kernel<DirectLrnKernel>(problem.inputs[0].shape, problem.params, std::move(post_ops));
+}
 
 }  // namespace
 
 Status register_routine_lrn_cpu_direct(Registry& registry) {
-  return registry.add(std::make_unique<DirectLrn>());
+  return add_routines(registry, {"lrn"}, {"cpu"}, "direct",
+                      {.facts = {.default_rank = 20},
+                       .applicable = applicable,
+                       .supports_post_ops = PostOpProgram::supports,
+                       .create = make_direct_lrn});
 }
 
 }  // namespace softneuro

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/layers/recurrent_options.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "cpu/gemm/gemm.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/simd/float_workspace.h"
@@ -360,68 +360,46 @@ class GemmRecurrentKernel final : public FloatWorkspaceKernel {
   Places at_;
 };
 
-class GemmRecurrentImplementation final : public Implementation {
- public:
-  GemmRecurrentImplementation(ProblemPtr problem, const RoutineContext& context,
-                              const RecurrentOptions& options)
-      : Implementation(std::move(problem), context), options_(options) {}
-
-  Result<Packing> packing(const RoutineParams&) const override {
-    const TensorSpec& w = problem().inputs[kRecurrentW];
-    const TensorSpec& r = problem().inputs[kRecurrentR];
-    if (!w.constant || !r.constant) return Packing();
-    const PackedLayout layout(options_.cell, w.shape[2], r.shape[2]);
-    return Packing{static_cast<std::size_t>(w.shape[0] * layout.direction()) * sizeof(float), {}};
-  }
-  Status pack(const RoutineParams&, Allocator& scratch, std::byte* packed) const override {
-    SN_ASSIGN_OR_RETURN(const Tensor w, as_float32(problem().inputs[kRecurrentW].value, scratch));
-    SN_ASSIGN_OR_RETURN(const Tensor r, as_float32(problem().inputs[kRecurrentR].value, scratch));
+template <RecurrentCell cell>
+RoutineFunctions functions_of() {
+  RoutineFunctions functions = {.facts = {.default_rank = 10}, .applicable = takes_float32};
+  functions.packed_bytes = [](const Problem& problem) -> std::size_t {
+    const TensorSpec& w = problem.inputs[kRecurrentW];
+    const TensorSpec& r = problem.inputs[kRecurrentR];
+    if (!w.constant || !r.constant) return 0;
+    const PackedLayout layout(cell, w.shape[2], r.shape[2]);
+    return static_cast<std::size_t>(w.shape[0] * layout.direction()) * sizeof(float);
+  };
+  functions.pack = [](const Problem& problem, Allocator& scratch, std::byte* packed) -> Status {
+    SN_ASSIGN_OR_RETURN(const Tensor w, as_float32(problem.inputs[kRecurrentW].value, scratch));
+    SN_ASSIGN_OR_RETURN(const Tensor r, as_float32(problem.inputs[kRecurrentR].value, scratch));
     const RecurrentSizes sizes{0, 0, w.shape()[2], r.shape()[2]};
-    pack_matrices(PackedLayout(options_.cell, sizes.input, sizes.hidden), sizes,
+    pack_matrices(PackedLayout(cell, sizes.input, sizes.hidden), sizes,
                   static_cast<int>(w.shape()[0]), static_cast<const float*>(w.data()),
                   static_cast<const float*>(r.data()), reinterpret_cast<float*>(packed));
     return {};
-  }
-
- protected:
-  Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
-                                                const PackedWeights& packed) const override {
-    const RecurrentSizes sizes = recurrent_sizes(options_, problem().inputs[kRecurrentX].shape,
-                                                 problem().inputs[kRecurrentR].shape);
+  };
+  functions.create_with = [](const Problem& problem, const RoutineContext&,
+                             const PackedWeights& packed) -> Result<std::unique_ptr<Kernel>> {
+    SN_ASSIGN_OR_RETURN(const RecurrentOptions options, recurrent_options(cell, problem.params));
+    const RecurrentSizes sizes = recurrent_sizes(options, problem.inputs[kRecurrentX].shape,
+                                                 problem.inputs[kRecurrentR].shape);
     SN_ASSIGN_OR_RETURN(TypedConstants constants,
-                        TypedConstants::create(problem(), DataType::float32));
-    return make_kernel<GemmRecurrentKernel>(options_, sizes, packed.bytes, std::move(constants));
-  }
-
- private:
-  RecurrentOptions options_;
-};
-
-class GemmRecurrent final : public Routine {
- public:
-  GemmRecurrent(const char* layer_type, RecurrentCell cell)
-      : Routine(layer_type, "cpu/gemm"), cell_(cell) {}
-  RoutineFacts facts() const override { return {.default_rank = 10}; }
-
- protected:
-  Applicability applicable(const Problem& problem) const override { return takes_float32(problem); }
-  Result<std::shared_ptr<Implementation>> make_implementation(
-      ProblemPtr problem, const RoutineContext& context) const override {
-    SN_ASSIGN_OR_RETURN(const RecurrentOptions options, recurrent_options(cell_, problem->params));
-    return make_implementation_of<GemmRecurrentImplementation>(std::move(problem), context,
-                                                               options);
-  }
-
- private:
-  RecurrentCell cell_;
-};
+                        TypedConstants::create(problem, DataType::float32));
+    return make_kernel<GemmRecurrentKernel>(options, sizes, packed.bytes, std::move(constants));
+  };
+  return functions;
+}
 
 }  // namespace
 
 Status register_routine_lstm_cpu_gemm(Registry& registry) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<GemmRecurrent>("rnn", RecurrentCell::rnn)));
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<GemmRecurrent>("gru", RecurrentCell::gru)));
-  return registry.add(std::make_unique<GemmRecurrent>("lstm", RecurrentCell::lstm));
+  const auto add = [&](const char* cell, const RoutineFunctions& functions) {
+    return add_routines(registry, {cell}, {"cpu"}, "gemm", functions);
+  };
+  SN_RETURN_IF_ERROR(add("rnn", functions_of<RecurrentCell::rnn>()));
+  SN_RETURN_IF_ERROR(add("gru", functions_of<RecurrentCell::gru>()));
+  return add("lstm", functions_of<RecurrentCell::lstm>());
 }
 
 }  // namespace softneuro

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "cpu/gemm/half_gemm.h"
 #include "cpu/simd/transpose_tiles.h"
 #include "routines/matmul/geometry.h"
@@ -117,35 +117,32 @@ class PairMatmulKernel final : public Kernel {
   std::int64_t a_at_ = 0, bytes_ = 0;             // of the workspace, which B begins
 };
 
-class PairMatmul final : public FusesPostOps<PostOpProgram::supports_in_float32> {
- public:
-  explicit PairMatmul(const HalfTileOps<BFloat16>& ops)
-      : FusesPostOps("matmul", "cpu:bfloat16/bf16"), ops_(ops) {}
-  RoutineFacts facts() const override { return {.default_rank = 25, .needs = ops_.needs}; }
+Applicability applicable(const Problem& problem) {
+  for (const std::size_t input : {kA, kB})
+    if (problem.inputs[input].type != DataType::bfloat16)
+      return Applicability::no("needs bfloat16");
+  return problem.inputs[kA].shape.elements() == 0 ? Applicability::no("nothing to multiply")
+                                                  : Applicability::yes();
+}
 
-  Applicability applicable(const Problem& problem) const override {
-    for (const std::size_t input : {kA, kB})
-      if (problem.inputs[input].type != DataType::bfloat16)
-        return Applicability::no("needs bfloat16");
-    return problem.inputs[kA].shape.elements() == 0 ? Applicability::no("nothing to multiply")
-                                                    : Applicability::yes();
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext& context) const override {
-    SN_ASSIGN_OR_RETURN(EpiloguePostOps post_ops,
-                        EpiloguePostOps::create(problem, true, DataType::bfloat16));
-    return make_kernel<PairMatmulKernel>(problem, context.threads(), ops_, std::move(post_ops));
-  }
-
- private:
-  HalfTileOps<BFloat16> ops_;
-};
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, const RoutineContext& context,
+                                       const PackedWeights&) {
+  SN_ASSIGN_OR_RETURN(EpiloguePostOps post_ops,
+                      EpiloguePostOps::create(problem, true, DataType::bfloat16));
+  return make_kernel<PairMatmulKernel>(problem, context.threads(), *bf16_tile_ops(),
+                                       std::move(post_ops));
+}
 
 }  // namespace
 
 Status register_routine_matmul_cpu_bfloat16_bf16(Registry& registry) {
   const auto* const ops = bf16_tile_ops();
-  return ops == nullptr ? Status() : registry.add(std::make_unique<PairMatmul>(*ops));
+  if (ops == nullptr) return {};  // not in this build
+  return add_routines(registry, {"matmul"}, {"cpu:bfloat16"}, "bf16",
+                      {.facts = {.default_rank = 25, .needs = ops->needs},
+                       .applicable = applicable,
+                       .supports_post_ops = PostOpProgram::supports_in_float32,
+                       .create_with = create});
 }
 
 }  // namespace softneuro

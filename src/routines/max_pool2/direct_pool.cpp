@@ -1,9 +1,9 @@
 #include "routines/max_pool2/direct_pool.h"
 
 #include <algorithm>
-#include <string>
 
 #include "core/base/parallel.h"
+#include "core/routine/function_routine.h"
 #include "cpu/post_ops/qint8_post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/tensor/kernel_types.h"
@@ -107,29 +107,26 @@ class DirectPoolKernel final : public Kernel {
   Qint8Table table_{};
 };
 
-class DirectPool final : public FusesPostOps<if_qint8_or<PostOpProgram::supports>> {
- public:
-  DirectPool(const char* layer_type, const std::string& descriptor, PoolKind kind)
-      : FusesPostOps(layer_type, descriptor), kind_(kind) {}
-  RoutineFacts facts() const override { return {.default_rank = 20, .version = 3}; }
+template <PoolKind kind>
+Applicability applicable(const Problem& problem) {
+  if (problem.outputs.size() > 1 && problem.outputs[1].present())
+    return Applicability::no("the indices output is not supported");
+  return check_pool(problem, kind);
+}
 
-  Applicability applicable(const Problem& problem) const override {
-    if (problem.outputs.size() > 1 && problem.outputs[1].present())
-      return Applicability::no("the indices output is not supported");
-    return check_pool(problem, kind_);
-  }
+template <PoolKind kind>
+Result<std::unique_ptr<Kernel>> make_direct_pool(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const Window window, pool_window(problem.params, problem.inputs[0].shape));
+  return make_pool(problem, kind, window);
+}
 
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    const Shape& x = problem.inputs[0].shape;
-    SN_ASSIGN_OR_RETURN(const Window window,
-                        make_window(problem.params, x, problem.params.integers("kernel")));
-    return make_pool(problem, kind_, window);
-  }
-
- private:
-  PoolKind kind_;
-};
+template <PoolKind kind>
+RoutineFunctions direct_pool() {
+  return {.facts = {.default_rank = 20, .version = 3},
+          .applicable = applicable<kind>,
+          .supports_post_ops = if_qint8_or<PostOpProgram::supports>,
+          .create = make_direct_pool<kind>};
+}
 
 }  // namespace
 
@@ -158,11 +155,9 @@ Result<std::unique_ptr<Kernel>> make_pool(const Problem& problem, PoolKind kind,
 
 Status register_direct_pools(Registry& registry, std::initializer_list<const char*> layer_types,
                              PoolKind kind) {
-  for (const char* layer_type : layer_types)
-    for (const char* schema : kSchemas)
-      SN_RETURN_IF_ERROR(registry.add(
-          std::make_unique<DirectPool>(layer_type, std::string(schema) + "/direct", kind)));
-  return {};
+  return add_routines(
+      registry, layer_types, kSchemas, "direct",
+      kind == PoolKind::max ? direct_pool<PoolKind::max>() : direct_pool<PoolKind::mean>());
 }
 
 }  // namespace softneuro

@@ -4,7 +4,7 @@
 
 #include "core/base/element.h"
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "cpu/tensor/indexing.h"
 
 namespace softneuro {
@@ -105,25 +105,22 @@ class NaiveNmsKernel final : public Kernel {
   std::int64_t boxes_;
 };
 
-class NaiveNms final : public SimpleRoutine {
- public:
-  NaiveNms() : SimpleRoutine("non_max_suppression", "cpu/naive") {}
-  Applicability applicable(const Problem& problem) const override {
-    return problem.inputs[1].shape[2] <= INT32_MAX
-               ? Applicability::yes()
-               : Applicability::no("2³¹ boxes or more are not supported");
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    return make_kernel<NaiveNmsKernel>(problem.params.integer("center_point_box") != 0,
-                                       problem.inputs[1].shape);
-  }
-};
+Applicability applicable(const Problem& problem) {
+  return problem.inputs[1].shape[2] <= INT32_MAX
+             ? Applicability::yes()
+             : Applicability::no("2³¹ boxes or more are not supported");
+}
+
+Result<std::unique_ptr<Kernel>> make_naive_nms(const Problem& problem) {
+  return make_kernel<NaiveNmsKernel>(problem.params.integer("center_point_box") != 0,
+                                     problem.inputs[1].shape);
+}
 
 }  // namespace
 
 Status register_routine_non_max_suppression_cpu_naive(Registry& registry) {
-  return registry.add(std::make_unique<NaiveNms>());
+  return add_routines(registry, {"non_max_suppression"}, {"cpu"}, "naive",
+                      {.applicable = applicable, .create = make_naive_nms});
 }
 
 }  // namespace softneuro

@@ -6,9 +6,8 @@
 namespace softneuro {
 namespace {
 
-class NaiveNonzeroKernel final : public Kernel {
- public:
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_nonzero(const Problem&) {
+  return make_function_kernel([](Context& context) -> Status {
     const TensorView& x = context.input(0);
     const std::int64_t elements = x.elements();
     std::int64_t count = 0;
@@ -27,13 +26,13 @@ class NaiveNonzeroKernel final : public Kernel {
       next_index(index, x.shape);
     }
     return {};
-  }
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_nonzero_cpu_naive(Registry& registry) {
-  return add_naive<NaiveNonzeroKernel>(registry, {"nonzero"});
+  return add_naive(registry, {"nonzero"}, make_naive_nonzero);
 }
 
 }  // namespace softneuro

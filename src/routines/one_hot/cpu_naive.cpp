@@ -11,21 +11,20 @@
 namespace softneuro {
 namespace {
 
-class NaiveOneHotKernel final : public Kernel {
- public:
-  NaiveOneHotKernel(int axis, TypedConstants constants)
-      : axis_(axis), constants_(std::move(constants)) {}
-
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_one_hot(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                     problem.outputs[0].shape.rank()));
+  SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
+  return make_function_kernel([=](Context& context) {
     const TensorView& indices = context.input(0);
     const TensorView& y = context.output(0);
     const auto bytes = static_cast<std::int64_t>(size_of(y.type));
-    const std::byte* off = constants_.input(context, 2).as<std::byte>();
+    const std::byte* off = constants.input(context, 2).as<std::byte>();
     const std::byte* on = off + bytes;
     fill_elements(off, y.data, y.elements(), size_of(y.type), context.pool());
 
-    const std::int64_t depth = y.shape[axis_];
-    const std::int64_t inner = y.shape.elements(axis_ + 1, y.shape.rank());
+    const std::int64_t depth = y.shape[axis];
+    const std::int64_t inner = y.shape.elements(axis + 1, y.shape.rank());
     const std::int64_t count = indices.elements();
     for (std::int64_t i = 0; i < count; ++i) {
       const double rough = load(indices, i);
@@ -35,19 +34,7 @@ class NaiveOneHotKernel final : public Kernel {
       const std::int64_t at = (i / inner * depth + wrap_index(index, depth)) * inner + i % inner;
       std::memcpy(y.as_mutable<std::byte>() + at * bytes, on, static_cast<std::size_t>(bytes));
     }
-    return {};
-  }
-
- private:
-  int axis_;
-  TypedConstants constants_;
-};
-
-Result<std::unique_ptr<Kernel>> make_naive_one_hot(const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
-                                                     problem.outputs[0].shape.rank()));
-  SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
-  return make_kernel<NaiveOneHotKernel>(axis, std::move(constants));
+  });
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace softneuro {
 
 Status register_routine_pad_cpu_direct(Registry& registry) {
-  return register_moves(registry, "pad", make_pad_move, {.nhwc = true});
+  return register_moves<make_pad_move>(registry, "pad", {.nhwc = true});
 }
 
 }  // namespace softneuro

@@ -8,16 +8,14 @@
 namespace softneuro {
 namespace {
 
-class NaiveQuantizeKernel final : public Kernel {
- public:
-  explicit NaiveQuantizeKernel(const ScaleIndex& index) : index_(index) {}
-
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_quantize(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const ScaleIndex index, ScaleIndex::of(problem));
+  return make_function_kernel([=](Context& context) {
     const TensorView& x = context.input(0);
     const TensorView& y = context.output(0);
     const std::int64_t count = x.elements();
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t s = index_.at(i);
+      const std::int64_t s = index.at(i);
       const float quotient =
           static_cast<float>(load(x, i)) / static_cast<float>(load(context.input(1), s));
       const std::int64_t zero_point = context.has_input(2) ? load_integer(context.input(2), s) : 0;
@@ -26,16 +24,7 @@ class NaiveQuantizeKernel final : public Kernel {
                                          : level_of(quotient, levels_of(y.type),
                                                     static_cast<std::int32_t>(zero_point)));
     }
-    return {};
-  }
-
- private:
-  ScaleIndex index_;
-};
-
-Result<std::unique_ptr<Kernel>> make_naive_quantize(const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(const ScaleIndex index, ScaleIndex::of(problem));
-  return make_kernel<NaiveQuantizeKernel>(index);
+  });
 }
 
 }  // namespace

@@ -12,9 +12,8 @@ std::int64_t stepped(std::int64_t start, std::int64_t i, std::int64_t delta) noe
                                        static_cast<std::uint64_t>(delta));
 }
 
-class NaiveRangeKernel final : public Kernel {
- public:
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_range(const Problem&) {
+  return make_function_kernel([](Context& context) {
     const TensorView& start = context.input(0);
     const TensorView& delta = context.input(2);
     const TensorView& y = context.output(0);
@@ -24,14 +23,13 @@ class NaiveRangeKernel final : public Kernel {
         store(y, i, load(start, 0) + static_cast<double>(i) * load(delta, 0));
       else
         store_integer(y, i, stepped(load_integer(start, 0), i, load_integer(delta, 0)));
-    return {};
-  }
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_range_cpu_naive(Registry& registry) {
-  return add_naive<NaiveRangeKernel>(registry, {"range"});
+  return add_naive(registry, {"range"}, make_naive_range);
 }
 
 }  // namespace softneuro

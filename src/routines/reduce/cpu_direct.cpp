@@ -9,6 +9,7 @@
 #include "core/base/isa_variants.h"
 #include "core/base/parallel.h"
 #include "core/layers/reduction.h"
+#include "core/routine/function_routine.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/simd/float_workspace.h"
 #include "cpu/tensor/memory_order.h"
@@ -167,55 +168,50 @@ class DirectReduceKernel final : public FloatWorkspaceKernel {
   std::int64_t results_at_ = 0;  // in the workspace, behind the converted input
 };
 
-class DirectReduce final : public SimpleRoutine {
- public:
-  explicit DirectReduce(const char* descriptor) : SimpleRoutine("reduce", descriptor) {}
-  RoutineFacts facts() const override { return {.default_rank = 20}; }
+Result<std::uint32_t> axes_of(const Problem& problem) {
+  return reduced_axes(problem.params, problem.integers(1), problem.inputs[0].shape.rank());
+}
 
-  Applicability applicable(const Problem& problem) const override {
-    const auto op = parse_reduce_op(problem.params);
-    if (!op.ok()) return Applicability::no(op.status().message());
-    if (!is_span_float(problem.inputs[0].type))
-      return Applicability::no("input 0 is not float32, float16 or bfloat16");
-    if (*op == ReduceOp::prod)
-      return Applicability::no("products are not supported: float32 may overflow on the way");
-    if (descriptor().layout == Layout::plain) return Applicability::yes();
-    const auto axes = axes_of(problem);
-    if (!axes.ok()) return Applicability::no(axes.status().message());
-    if ((*axes & 2u) != 0) return Applicability::no("reducing the channels is not supported");
-    // What is left of N and C alone has them in the same order. Other axes stand before C in
-    // memory.
-    const int rank = problem.inputs[0].shape.rank();
-    const std::uint32_t all_axes = (1u << rank) - 1;
-    const bool is_plain = *axes >> 2 == all_axes >> 2 && block_of(descriptor().layout) == 1;
-    if (problem.params.integer("keepdims") == 0 && !is_plain)
-      return Applicability::no("the layout needs keepdims");
-    if (problem.inputs[0].shape.rank() >= kMaxRank)
-      return Applicability::no("so many dimensions are not supported");
-    const bool is_logarithm = *op == ReduceOp::log_sum || *op == ReduceOp::log_sum_exp;
-    if (is_logarithm && problem.inputs[0].shape[1] % block_of(descriptor().layout) != 0)
-      return Applicability::no("the logarithm of channels that are padding is not zero");
-    return Applicability::yes();
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));
-    SN_ASSIGN_OR_RETURN(const std::uint32_t axes, axes_of(problem));
-    return make_kernel<DirectReduceKernel>(
-        op, in_memory_order(problem.inputs[0].shape, axes, descriptor().layout),
-        problem.inputs[0].type != DataType::float32);
-  }
+Applicability applicable(const Problem& problem) {
+  const auto op = parse_reduce_op(problem.params);
+  if (!op.ok()) return Applicability::no(op.status().message());
+  if (!is_span_float(problem.inputs[0].type))
+    return Applicability::no("input 0 is not float32, float16 or bfloat16");
+  if (*op == ReduceOp::prod)
+    return Applicability::no("products are not supported: float32 may overflow on the way");
+  if (problem.inputs[0].layout == Layout::plain) return Applicability::yes();
+  const auto axes = axes_of(problem);
+  if (!axes.ok()) return Applicability::no(axes.status().message());
+  if ((*axes & 2u) != 0) return Applicability::no("reducing the channels is not supported");
+  // What is left of N and C alone has them in the same order. Other axes stand before C in
+  // memory.
+  const int rank = problem.inputs[0].shape.rank();
+  const std::uint32_t all_axes = (1u << rank) - 1;
+  const bool is_plain = *axes >> 2 == all_axes >> 2 && block_of(problem.inputs[0].layout) == 1;
+  if (problem.params.integer("keepdims") == 0 && !is_plain)
+    return Applicability::no("the layout needs keepdims");
+  if (problem.inputs[0].shape.rank() >= kMaxRank)
+    return Applicability::no("so many dimensions are not supported");
+  const bool is_logarithm = *op == ReduceOp::log_sum || *op == ReduceOp::log_sum_exp;
+  if (is_logarithm && problem.inputs[0].shape[1] % block_of(problem.inputs[0].layout) != 0)
+    return Applicability::no("the logarithm of channels that are padding is not zero");
+  return Applicability::yes();
+}
 
- private:
-  static Result<std::uint32_t> axes_of(const Problem& problem) {
-    return reduced_axes(problem.params, problem.integers(1), problem.inputs[0].shape.rank());
-  }
-};
+Result<std::unique_ptr<Kernel>> make_direct_reduce(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));
+  SN_ASSIGN_OR_RETURN(const std::uint32_t axes, axes_of(problem));
+  return make_kernel<DirectReduceKernel>(
+      op, in_memory_order(problem.inputs[0].shape, axes, problem.inputs[0].layout),
+      problem.inputs[0].type != DataType::float32);
+}
 
 }  // namespace
 
 Status register_routine_reduce_cpu_direct(Registry& registry) {
-  return add_each<DirectReduce>(registry, kFloatSchemas, "/direct");
+  return add_routines(
+      registry, {"reduce"}, kFloatSchemas, "direct",
+      {.facts = {.default_rank = 20}, .applicable = applicable, .create = make_direct_reduce});
 }
 
 }  // namespace softneuro

@@ -110,42 +110,30 @@ bool is_exact(ReduceOp op) {
   return op != ReduceOp::l2 && op != ReduceOp::log_sum && op != ReduceOp::log_sum_exp;
 }
 
-class NaiveReduceKernel final : public Kernel {
- public:
-  NaiveReduceKernel(ReduceOp op, std::uint32_t axes) : op_(op), axes_(axes) {}
-
-  Status run(Context& context) const noexcept override {
-    const TensorView& x = context.input(0);
-    const TensorView& y = context.output(0);
-    const std::int64_t count = y.elements();
-    if (count == 0) return {};
-    const ReductionPlan plan = plan_reduction(x.shape, axes_);
-    Shape index = plan.kept;
-    for (int d = 0; d < index.rank(); ++d) index[d] = 0;
-    for (std::int64_t i = 0; i < count; ++i, next_index(index, plan.kept)) {
-      const Reducer reducer(x, plan, offset_of(index, plan.kept_strides));
-      const bool ordered = op_ == ReduceOp::max || op_ == ReduceOp::min;
-      if (is_float(x.type) || !is_exact(op_))
-        store(y, i, reducer.real(op_));
-      else if (reducer.empty() && ordered)  // the identity: the ends of the data type
-        x.type == DataType::boolean ? store_integer(y, i, op_ == ReduceOp::min)
-                                    : store(y, i, op_ == ReduceOp::max ? -INFINITY : INFINITY);
-      else
-        store_integer(y, i, reducer.integer(op_));
-    }
-    return {};
-  }
-
- private:
-  ReduceOp op_;
-  std::uint32_t axes_;
-};
-
 Result<std::unique_ptr<Kernel>> make_naive_reduce(const Problem& problem) {
   SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));
   SN_ASSIGN_OR_RETURN(const std::uint32_t axes, reduced_axes(problem.params, problem.integers(1),
                                                              problem.inputs[0].shape.rank()));
-  return make_kernel<NaiveReduceKernel>(op, axes);
+  return make_function_kernel([=](Context& context) {
+    const TensorView& x = context.input(0);
+    const TensorView& y = context.output(0);
+    const std::int64_t count = y.elements();
+    if (count == 0) return;
+    const ReductionPlan plan = plan_reduction(x.shape, axes);
+    Shape index = plan.kept;
+    for (int d = 0; d < index.rank(); ++d) index[d] = 0;
+    for (std::int64_t i = 0; i < count; ++i, next_index(index, plan.kept)) {
+      const Reducer reducer(x, plan, offset_of(index, plan.kept_strides));
+      const bool ordered = op == ReduceOp::max || op == ReduceOp::min;
+      if (is_float(x.type) || !is_exact(op))
+        store(y, i, reducer.real(op));
+      else if (reducer.empty() && ordered)  // the identity: the ends of the data type
+        x.type == DataType::boolean ? store_integer(y, i, op == ReduceOp::min)
+                                    : store(y, i, op == ReduceOp::max ? -INFINITY : INFINITY);
+      else
+        store_integer(y, i, reducer.integer(op));
+    }
+  });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "core/base/isa_variants.h"
 #include "core/base/parallel.h"
+#include "core/routine/function_routine.h"
 #include "cpu/post_ops/qint8_post_ops.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/tensor/kernel_types.h"
@@ -205,82 +206,77 @@ class DirectResizeKernel final : public Kernel {
   std::int64_t pieces_ = 1;
 };
 
-class DirectResize final : public FusesPostOps<if_qint8> {
- public:
-  explicit DirectResize(const std::string& descriptor) : FusesPostOps("resize", descriptor) {}
-  RoutineFacts facts() const override { return {.default_rank = 10, .version = 3}; }
+// In the order of memory; a block's channels stay as they are.
+Result<std::vector<ResizeAxis>> stored_axes(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(std::vector<ResizeAxis> axes, resize_axes(problem));
+  const Layout layout = problem.inputs[0].layout;
+  const int rank = problem.inputs[0].shape.rank();
+  if (layout == Layout::plain) return axes;
+  std::vector<ResizeAxis> stored = axes;
+  for (int i = 0; i < rank; ++i)
+    stored[static_cast<std::size_t>(stored_axis(i, rank, layout))] =
+        axes[static_cast<std::size_t>(i)];
+  if (block_of(layout) == 1) return stored;
+  if (!axes[1].is_identity()) return unsupported("the channels are resized");
+  if (rank >= kMaxRank) return unsupported("too many dimensions");
+  const std::int64_t block = block_of(layout);
+  const std::int64_t blocks = (problem.inputs[0].shape[1] + block - 1) / block;
+  stored[1].input = stored[1].output = Dim(blocks);
+  stored.push_back({.input = Dim(block), .output = Dim(block), .length = double(block)});
+  return stored;
+}
 
-  Applicability applicable(const Problem& problem) const override {
-    const DataType type = problem.inputs[0].type;
-    if (!has_kernels_of(type)) return Applicability::no("this build has kernels for float32 only");
-    if (type == DataType::qint8) {
-      if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
-      if (problem.params.text("mode") != "nearest")
-        if (Applicability bounds = supports_qint8_bounds(problem); !bounds) return bounds;
-    } else if (!is_span_float(type)) {
-      return Applicability::no("input 0 is not float32, float16, bfloat16 or qint8");
-    }
-    if (problem.outputs[0].type != type)
-      return Applicability::no("input and output differ in type");
-    if (problem.inputs[0].shape.rank() == 0) return Applicability::no("scalars are not supported");
-    if (problem.outputs[0].shape.elements() == 0) return Applicability::no("no elements");
-    if (problem.params.text("coordinate_mode") == "tf_crop_and_resize")
-      return Applicability::no("extrapolation is not supported");
-    if (problem.inputs[0].shape.elements() > std::numeric_limits<std::int32_t>::max())
-      return Applicability::no("more elements than an int32 counts");
-    const auto axes = stored_axes(problem);
-    if (!axes.ok()) return Applicability::no(axes.status().message());
-    const auto span = resized_span(*axes);
-    return span.ok() ? Applicability::yes() : Applicability::no(span.status().message());
+Applicability applicable(const Problem& problem) {
+  const DataType type = problem.inputs[0].type;
+  if (!has_kernels_of(type)) return Applicability::no("this build has kernels for float32 only");
+  if (type == DataType::qint8) {
+    if (Applicability qint8 = check_qint8(problem); !qint8) return qint8;
+    if (problem.params.text("mode") != "nearest")
+      if (Applicability bounds = supports_qint8_bounds(problem); !bounds) return bounds;
+  } else if (!is_span_float(type)) {
+    return Applicability::no("input 0 is not float32, float16, bfloat16 or qint8");
   }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    SN_ASSIGN_OR_RETURN(const ResizeOptions options, resize_options(problem.params));
-    SN_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, stored_axes(problem));
-    SN_ASSIGN_OR_RETURN(const Span span, resized_span(axes));
-    const Shape x = stored_shape(problem.inputs[0].shape, problem.inputs[0].layout);
-    const std::int64_t inner = x.elements(span.last + 1, x.rank());
-    const bool two = span.first < span.last;
-    const Shape split = {x.elements(0, span.first), two ? x[span.first] : 1, x[span.last], inner};
-    const ResizeAxis one_row = {.input = Dim(1), .output = Dim(1), .length = 1};
-    const ResizeAxis& rows = two ? axes[static_cast<std::size_t>(span.first)] : one_row;
-    const ResizeAxis& columns = axes[static_cast<std::size_t>(span.last)];
-    auto kernel =
-        std::make_unique<DirectResizeKernel>(problem, taps_of(options, rows, x[span.last] * inner),
-                                             taps_of(options, columns, inner), split);
-    if (problem.inputs[0].type != DataType::qint8)
-      return std::unique_ptr<Kernel>(std::move(kernel));
-    const bool copies = kernel->copies();
-    return copies ? make_requantized_move(std::move(kernel), problem)
-                  : make_qint8_post_ops(std::move(kernel), problem);
-  }
+  if (problem.outputs[0].type != type) return Applicability::no("input and output differ in type");
+  if (problem.inputs[0].shape.rank() == 0) return Applicability::no("scalars are not supported");
+  if (problem.outputs[0].shape.elements() == 0) return Applicability::no("no elements");
+  if (problem.params.text("coordinate_mode") == "tf_crop_and_resize")
+    return Applicability::no("extrapolation is not supported");
+  if (problem.inputs[0].shape.elements() > std::numeric_limits<std::int32_t>::max())
+    return Applicability::no("more elements than an int32 counts");
+  const auto axes = stored_axes(problem);
+  if (!axes.ok()) return Applicability::no(axes.status().message());
+  const auto span = resized_span(*axes);
+  return span.ok() ? Applicability::yes() : Applicability::no(span.status().message());
+}
 
- private:
-  // In the order of memory; a block's channels stay as they are.
-  static Result<std::vector<ResizeAxis>> stored_axes(const Problem& problem) {
-    SN_ASSIGN_OR_RETURN(std::vector<ResizeAxis> axes, resize_axes(problem));
-    const Layout layout = problem.inputs[0].layout;
-    const int rank = problem.inputs[0].shape.rank();
-    if (layout == Layout::plain) return axes;
-    std::vector<ResizeAxis> stored = axes;
-    for (int i = 0; i < rank; ++i)
-      stored[static_cast<std::size_t>(stored_axis(i, rank, layout))] =
-          axes[static_cast<std::size_t>(i)];
-    if (block_of(layout) == 1) return stored;
-    if (!axes[1].is_identity()) return unsupported("the channels are resized");
-    if (rank >= kMaxRank) return unsupported("too many dimensions");
-    const std::int64_t block = block_of(layout);
-    const std::int64_t blocks = (problem.inputs[0].shape[1] + block - 1) / block;
-    stored[1].input = stored[1].output = Dim(blocks);
-    stored.push_back({.input = Dim(block), .output = Dim(block), .length = double(block)});
-    return stored;
-  }
-};
+Result<std::unique_ptr<Kernel>> make_direct_resize(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const ResizeOptions options, resize_options(problem.params));
+  SN_ASSIGN_OR_RETURN(const std::vector<ResizeAxis> axes, stored_axes(problem));
+  SN_ASSIGN_OR_RETURN(const Span span, resized_span(axes));
+  const Shape x = stored_shape(problem.inputs[0].shape, problem.inputs[0].layout);
+  const std::int64_t inner = x.elements(span.last + 1, x.rank());
+  const bool two = span.first < span.last;
+  const Shape split = {x.elements(0, span.first), two ? x[span.first] : 1, x[span.last], inner};
+  const ResizeAxis one_row = {.input = Dim(1), .output = Dim(1), .length = 1};
+  const ResizeAxis& rows = two ? axes[static_cast<std::size_t>(span.first)] : one_row;
+  const ResizeAxis& columns = axes[static_cast<std::size_t>(span.last)];
+  auto kernel =
+      std::make_unique<DirectResizeKernel>(problem, taps_of(options, rows, x[span.last] * inner),
+                                           taps_of(options, columns, inner), split);
+  if (problem.inputs[0].type != DataType::qint8) return std::unique_ptr<Kernel>(std::move(kernel));
+  const bool copies = kernel->copies();
+  return copies ? make_requantized_move(std::move(kernel), problem)
+                : make_qint8_post_ops(std::move(kernel), problem);
+}
 
 }  // namespace
 
 Status register_routine_resize_cpu_direct(Registry& registry) {
-  return add_each<DirectResize>(registry, kSchemas, "/direct");
+  return add_routines(registry, {"resize"}, kSchemas, "direct",
+                      {.facts = {.default_rank = 10, .version = 3},
+                       .applicable = applicable,
+                       .supports_post_ops = if_qint8,
+                       .create = make_direct_resize});
 }
 
 }  // namespace softneuro

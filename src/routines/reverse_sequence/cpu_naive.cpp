@@ -7,21 +7,18 @@
 namespace softneuro {
 namespace {
 
-class NaiveReverseSequenceKernel final : public Kernel {
- public:
-  explicit NaiveReverseSequenceKernel(const Problem& problem)
-      : batch_axis_(static_cast<int>(problem.params.integer("batch_axis"))) {}
-
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_reverse_sequence(const Problem& problem) {
+  const int batch_axis = static_cast<int>(problem.params.integer("batch_axis"));
+  return make_function_kernel([=](Context& context) -> Status {
     const TensorView& x = context.input(0);
     const TensorView& y = context.output(0);
     const IndexReader lens(context.input(1));
-    const std::int64_t steps = x.shape[1 - batch_axis_];
-    const std::int64_t batch = x.shape[batch_axis_];
+    const std::int64_t steps = x.shape[1 - batch_axis];
+    const std::int64_t batch = x.shape[batch_axis];
     const std::int64_t run =
         x.shape.elements(2, x.shape.rank()) * static_cast<std::int64_t>(size_of(x.type));
     const auto place = [&](std::int64_t b, std::int64_t t) {
-      return (batch_axis_ == 0 ? b * steps + t : t * batch + b) * run;
+      return (batch_axis == 0 ? b * steps + t : t * batch + b) * run;
     };
     for (std::int64_t b = 0; b < batch; ++b) {
       const std::int64_t len = lens[b];
@@ -33,16 +30,13 @@ class NaiveReverseSequenceKernel final : public Kernel {
                     static_cast<std::size_t>(run));
     }
     return {};
-  }
-
- private:
-  int batch_axis_;
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_reverse_sequence_cpu_naive(Registry& registry) {
-  return add_naive<NaiveReverseSequenceKernel>(registry, {"reverse_sequence"});
+  return add_naive(registry, {"reverse_sequence"}, make_naive_reverse_sequence);
 }
 
 }  // namespace softneuro

@@ -133,7 +133,7 @@ class NaiveRoiAlignKernel final : public Kernel {
 }  // namespace
 
 Status register_routine_roi_align_cpu_naive(Registry& registry) {
-  return add_naive<NaiveRoiAlignKernel>(registry, {"roi_align"});
+  return add_naive(registry, {"roi_align"}, make_kernel<NaiveRoiAlignKernel, const Problem&>);
 }
 
 }  // namespace softneuro

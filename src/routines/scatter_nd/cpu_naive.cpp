@@ -10,16 +10,26 @@
 namespace softneuro {
 namespace {
 
-class NaiveScatterNdKernel final : public Kernel {
- public:
-  NaiveScatterNdKernel(ScatterReduction reduction, TypedConstants constants)
-      : reduction_(reduction), constants_(std::move(constants)) {}
-  int in_place_input() const noexcept override { return 0; }
+// Called before anything is written: x may be y.
+Status check_tuples(const TensorView& indices, const Shape& x) noexcept {
+  const IndexReader reader(indices);
+  const std::int64_t tuple = indices.shape[indices.shape.rank() - 1];
+  const std::int64_t count = indices.elements();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t dim = x[static_cast<int>(i % tuple)];
+    if (!is_index(reader[i], dim)) return index_error(reader[i], i, dim);
+  }
+  return {};
+}
 
-  Status run(Context& context) const noexcept override {
-    const TensorView x = constants_.input(context, 0);
+Result<std::unique_ptr<Kernel>> make_naive_scatter_nd(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int choice, choice_of(problem.params, "reduction", kScatterReductions));
+  SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
+  const auto reduction = static_cast<ScatterReduction>(choice);
+  return make_function_kernel({.in_place_input = 0}, [=](Context& context) -> Status {
+    const TensorView x = constants.input(context, 0);
     const TensorView& y = context.output(0);
-    const TensorView updates = constants_.input(context, 2);
+    const TensorView updates = constants.input(context, 2);
     SN_RETURN_IF_ERROR(check_tuples(context.input(1), x.shape));
     copy_bytes(x.data, y.data, x.elements() * static_cast<std::int64_t>(size_of(x.type)),
                context.pool());
@@ -36,34 +46,10 @@ class NaiveScatterNdKernel final : public Kernel {
       for (int i = 0; i < tuple; ++i)
         at += wrap_index(indices[t * tuple + i], x.shape[i]) * strides[i];
       for (std::int64_t i = 0; i < slice; ++i)
-        scatter_element(reduction_, y, at + i, updates, t * slice + i);
+        scatter_element(reduction, y, at + i, updates, t * slice + i);
     }
     return {};
-  }
-
- private:
-  // Before anything is written: x may be y.
-  static Status check_tuples(const TensorView& indices, const Shape& x) noexcept {
-    const IndexReader reader(indices);
-    const std::int64_t tuple = indices.shape[indices.shape.rank() - 1];
-    const std::int64_t count = indices.elements();
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t dim = x[static_cast<int>(i % tuple)];
-      if (!is_index(reader[i], dim)) return index_error(reader[i], i, dim);
-    }
-    return {};
-  }
-
-  ScatterReduction reduction_;
-  TypedConstants constants_;
-};
-
-Result<std::unique_ptr<Kernel>> make_naive_scatter_nd(const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(const int reduction,
-                      choice_of(problem.params, "reduction", kScatterReductions));
-  SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
-  return make_kernel<NaiveScatterNdKernel>(static_cast<ScatterReduction>(reduction),
-                                           std::move(constants));
+  });
 }
 
 }  // namespace

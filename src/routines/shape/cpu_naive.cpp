@@ -5,25 +5,19 @@
 namespace softneuro {
 namespace {
 
-class NaiveShapeKernel final : public Kernel {
- public:
-  explicit NaiveShapeKernel(const Problem& problem)
-      : first_(shape_axes(problem.params, problem.inputs[0].shape.rank()).first) {}
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_shape(const Problem& problem) {
+  const int first = shape_axes(problem.params, problem.inputs[0].shape.rank()).first;
+  return make_function_kernel([=](Context& context) {
     const TensorView& y = context.output(0);
     for (int i = 0; i < y.shape[0]; ++i)
-      y.as_mutable<std::int64_t>()[i] = context.input(0).shape[first_ + i];
-    return {};
-  }
-
- private:
-  int first_;
-};
+      y.as_mutable<std::int64_t>()[i] = context.input(0).shape[first + i];
+  });
+}
 
 }  // namespace
 
 Status register_routine_shape_cpu_naive(Registry& registry) {
-  return add_naive<NaiveShapeKernel>(registry, {"shape"});
+  return add_naive(registry, {"shape"}, make_naive_shape);
 }
 
 }  // namespace softneuro

@@ -4,18 +4,16 @@
 namespace softneuro {
 namespace {
 
-class NaiveSizeKernel final : public Kernel {
- public:
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_size(const Problem&) {
+  return make_function_kernel([](Context& context) {
     *context.output(0).as_mutable<std::int64_t>() = context.input(0).elements();
-    return {};
-  }
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_size_cpu_naive(Registry& registry) {
-  return add_naive<NaiveSizeKernel>(registry, {"size"});
+  return add_naive(registry, {"size"}, make_naive_size);
 }
 
 }  // namespace softneuro

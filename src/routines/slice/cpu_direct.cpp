@@ -5,7 +5,7 @@
 namespace softneuro {
 
 Status register_routine_slice_cpu_direct(Registry& registry) {
-  return register_moves(registry, "slice", make_slice_move, {.nhwc = true});
+  return register_moves<make_slice_move>(registry, "slice", {.nhwc = true});
 }
 
 }  // namespace softneuro

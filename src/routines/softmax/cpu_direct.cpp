@@ -4,9 +4,9 @@
 
 #include "core/base/isa_variants.h"
 #include "core/base/parallel.h"
+#include "core/routine/function_routine.h"
 #include "cpu/simd/float_span.h"
 #include "cpu/tensor/memory_order.h"
-#include "routines/add_each.h"
 #include "routines/along_axis.h"
 #include "routines/softmax/rows.h"
 
@@ -74,32 +74,30 @@ class DirectSoftmaxKernel final : public Kernel {
   bool log_;
 };
 
-class DirectSoftmax final : public SimpleRoutine {
- public:
-  explicit DirectSoftmax(const char* descriptor) : SimpleRoutine("softmax", descriptor) {}
-  RoutineFacts facts() const override { return {.default_rank = 20}; }
-  Applicability applicable(const Problem& problem) const override {
-    if (!is_span_float(problem.inputs[0].type))
-      return Applicability::no("input 0 is not float32, float16 or bfloat16");
-    return Applicability::yes();
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    const Shape& shape = problem.inputs[0].shape;
-    const Layout layout = problem.inputs[0].layout;
-    SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
-    return make_kernel<DirectSoftmaxKernel>(
-        stored_shape(shape, layout), stored_axis(axis, shape.rank(), layout),
-        problem.params.integer("log") != 0, problem.inputs[0].type != DataType::float32);
-  }
-};
+Applicability applicable(const Problem& problem) {
+  if (!is_span_float(problem.inputs[0].type))
+    return Applicability::no("input 0 is not float32, float16 or bfloat16");
+  return Applicability::yes();
+}
+
+Result<std::unique_ptr<Kernel>> make_direct_softmax(const Problem& problem) {
+  const Shape& shape = problem.inputs[0].shape;
+  const Layout layout = problem.inputs[0].layout;
+  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
+  return make_kernel<DirectSoftmaxKernel>(
+      stored_shape(shape, layout), stored_axis(axis, shape.rank(), layout),
+      problem.params.integer("log") != 0, problem.inputs[0].type != DataType::float32);
+}
 
 }  // namespace
 
 Status register_routine_softmax_cpu_direct(Registry& registry) {
-  return add_each<DirectSoftmax>(
-      registry, {"cpu/direct", "cpu:float32:nhwc/direct", "cpu:float16/direct",
-                 "cpu:float16:nhwc/direct", "cpu:bfloat16/direct", "cpu:bfloat16:nhwc/direct"});
+  return add_routines(
+      registry, {"softmax"},
+      {"cpu", "cpu:float32:nhwc", "cpu:float16", "cpu:float16:nhwc", "cpu:bfloat16",
+       "cpu:bfloat16:nhwc"},
+      "direct",
+      {.facts = {.default_rank = 20}, .applicable = applicable, .create = make_direct_softmax});
 }
 
 }  // namespace softneuro

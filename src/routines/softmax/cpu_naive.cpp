@@ -8,17 +8,14 @@
 namespace softneuro {
 namespace {
 
-class NaiveSoftmaxKernel final : public Kernel {
- public:
-  NaiveSoftmaxKernel(const Problem& problem, int axis)
-      : axis_(axis), log_(problem.params.integer("log") != 0) {}
-  int in_place_input() const noexcept override { return 0; }
-
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_softmax(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
+  const bool log = problem.params.integer("log") != 0;
+  return make_function_kernel({.in_place_input = 0}, [=](Context& context) {
     const TensorView& x = context.input(0);
     const TensorView& y = context.output(0);
-    const std::int64_t count = x.shape[axis_];
-    for_rows(x.shape, axis_, [&](std::int64_t first, std::int64_t step) {
+    const std::int64_t count = x.shape[axis];
+    for_rows(x.shape, axis, [&](std::int64_t first, std::int64_t step) {
       double largest = -INFINITY;
       for (std::int64_t k = 0; k < count; ++k)
         largest = std::fmax(largest, load(x, first + k * step));
@@ -26,21 +23,16 @@ class NaiveSoftmaxKernel final : public Kernel {
       for (std::int64_t k = 0; k < count; ++k) sum += std::exp(load(x, first + k * step) - largest);
       for (std::int64_t k = 0; k < count; ++k) {
         const double shifted = load(x, first + k * step) - largest;
-        store(y, first + k * step, log_ ? shifted - std::log(sum) : std::exp(shifted) / sum);
+        store(y, first + k * step, log ? shifted - std::log(sum) : std::exp(shifted) / sum);
       }
     });
-    return {};
-  }
-
- private:
-  int axis_;
-  bool log_;
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_softmax_cpu_naive(Registry& registry) {
-  return add_naive(registry, {"softmax"}, make_along_axis<NaiveSoftmaxKernel>);
+  return add_naive(registry, {"softmax"}, make_naive_softmax);
 }
 
 }  // namespace softneuro

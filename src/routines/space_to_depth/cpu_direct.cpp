@@ -5,7 +5,7 @@
 namespace softneuro {
 
 Status register_routine_space_to_depth_cpu_direct(Registry& registry) {
-  return register_moves(registry, "space_to_depth", make_space_to_depth_move, {.nhwc = true});
+  return register_moves<make_space_to_depth_move>(registry, "space_to_depth", {.nhwc = true});
 }
 
 }  // namespace softneuro

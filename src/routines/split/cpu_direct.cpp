@@ -5,7 +5,7 @@
 namespace softneuro {
 
 Status register_routine_split_cpu_direct(Registry& registry) {
-  return register_moves(registry, "split", make_split_move, {.nhwc = true});
+  return register_moves<make_split_move>(registry, "split", {.nhwc = true});
 }
 
 }  // namespace softneuro

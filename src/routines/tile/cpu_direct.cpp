@@ -5,7 +5,7 @@
 namespace softneuro {
 
 Status register_routine_tile_cpu_direct(Registry& registry) {
-  return register_moves(registry, "tile", make_tile_move, {.nhwc = true});
+  return register_moves<make_tile_move>(registry, "tile", {.nhwc = true});
 }
 
 }  // namespace softneuro

@@ -105,7 +105,7 @@ Result<std::unique_ptr<Kernel>> make_transpose_move(const Problem& problem) {
 }  // namespace
 
 Status register_routine_transpose_cpu_direct(Registry& registry) {
-  return register_moves(registry, "transpose", make_transpose_move, {.nhwc = true, .mixed = true});
+  return register_moves<make_transpose_move>(registry, "transpose", {.nhwc = true, .mixed = true});
 }
 
 }  // namespace softneuro

@@ -5,9 +5,8 @@
 namespace softneuro {
 namespace {
 
-class NaiveWgconvKernel final : public Kernel {
- public:
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_wgconv(const Problem&) {
+  return make_function_kernel([](Context& context) {
     const TensorView &v = context.input(0), &u = context.input(1);
     const Shape& y = context.output(0).shape;
     const std::int64_t channels = v.shape[1];
@@ -22,14 +21,13 @@ class NaiveWgconvKernel final : public Kernel {
                      load(v, ((n * channels + c) * y[2] + p) * y[3] + t);
             store(context.output(0), index++, sum);
           }
-    return {};
-  }
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_wgconv_cpu_naive(Registry& registry) {
-  return add_naive<NaiveWgconvKernel>(registry, {"wgconv"});
+  return add_naive(registry, {"wgconv"}, make_naive_wgconv);
 }
 
 }  // namespace softneuro

@@ -6,13 +6,25 @@
 namespace softneuro {
 namespace {
 
-class NaiveWgdecKernel final : public Kernel {
- public:
-  explicit NaiveWgdecKernel(const Problem& problem)
-      : w_(winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
-                             static_cast<int>(problem.params.integer("taps")))) {}
+double element(const WinogradMatrices& w, const TensorView& m, std::int64_t plane, std::int64_t row,
+               std::int64_t column, std::int64_t width) noexcept {
+  const std::int64_t across = (width + w.outputs - 1) / w.outputs;
+  const std::int64_t t = row / w.outputs * across + column / w.outputs;
+  const auto& a = w.output[static_cast<std::size_t>(row % w.outputs)];
+  const auto& b = w.output[static_cast<std::size_t>(column % w.outputs)];
+  double sum = 0;
+  for (std::size_t p = 0; p < static_cast<std::size_t>(w.tile * w.tile); ++p) {
+    const auto tile = static_cast<std::size_t>(w.tile);
+    const double factor = a[p / tile] * b[p % tile];
+    const auto at = (plane * m.shape[2] + static_cast<std::int64_t>(p)) * m.shape[3] + t;
+    if (factor != 0) sum += factor * load(m, at);
+  }
+  return sum;
+}
 
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_wgdec(const Problem& problem) {
+  const WinogradMatrices w = winograd_matrices(problem.params);
+  return make_function_kernel([=](Context& context) {
     const Shape& y = context.output(0).shape;
     std::int64_t index = 0;
     for (std::int64_t plane = 0; plane < y[0] * y[1]; ++plane) {
@@ -20,35 +32,15 @@ class NaiveWgdecKernel final : public Kernel {
       for (std::int64_t row = 0; row < y[2]; ++row)
         for (std::int64_t column = 0; column < y[3]; ++column)
           store(context.output(0), index++,
-                element(context.input(0), plane, row, column, y[3]) + bias);
+                element(w, context.input(0), plane, row, column, y[3]) + bias);
     }
-    return {};
-  }
-
- private:
-  double element(const TensorView& m, std::int64_t plane, std::int64_t row, std::int64_t column,
-                 std::int64_t width) const noexcept {
-    const std::int64_t across = (width + w_.outputs - 1) / w_.outputs;
-    const std::int64_t t = row / w_.outputs * across + column / w_.outputs;
-    const auto& a = w_.output[static_cast<std::size_t>(row % w_.outputs)];
-    const auto& b = w_.output[static_cast<std::size_t>(column % w_.outputs)];
-    double sum = 0;
-    for (std::size_t p = 0; p < static_cast<std::size_t>(w_.tile * w_.tile); ++p) {
-      const auto tile = static_cast<std::size_t>(w_.tile);
-      const double factor = a[p / tile] * b[p % tile];
-      const auto at = (plane * m.shape[2] + static_cast<std::int64_t>(p)) * m.shape[3] + t;
-      if (factor != 0) sum += factor * load(m, at);
-    }
-    return sum;
-  }
-
-  WinogradMatrices w_;
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_wgdec_cpu_naive(Registry& registry) {
-  return add_naive<NaiveWgdecKernel>(registry, {"wgdec"});
+  return add_naive(registry, {"wgdec"}, make_naive_wgdec);
 }
 
 }  // namespace softneuro

@@ -3,7 +3,7 @@
 
 #include "core/base/parallel.h"
 #include "core/layers/winograd_matrices.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "routines/conv2/winograd.h"
 
 namespace softneuro {
@@ -45,26 +45,21 @@ class DirectWgweightsKernel final : public Kernel {
   WinogradMatrices w_;
 };
 
-class DirectWgweights final : public SimpleRoutine {
- public:
-  DirectWgweights() : SimpleRoutine("wgweights", "cpu/direct") {}
-  RoutineFacts facts() const override { return {.default_rank = 10}; }
-  Applicability applicable(const Problem& problem) const override {
-    if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
-    return Applicability::yes();
-  }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    return make_kernel<DirectWgweightsKernel>(
-        winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
-                          static_cast<int>(problem.params.integer("taps"))));
-  }
-};
+Applicability applicable(const Problem& problem) {
+  if (problem.inputs[0].type != DataType::float32) return Applicability::no("needs float32");
+  return Applicability::yes();
+}
+
+Result<std::unique_ptr<Kernel>> make_direct_wgweights(const Problem& problem) {
+  return make_kernel<DirectWgweightsKernel>(winograd_matrices(problem.params));
+}
 
 }  // namespace
 
 Status register_routine_wgweights_cpu_direct(Registry& registry) {
-  return registry.add(std::make_unique<DirectWgweights>());
+  return add_routines(
+      registry, {"wgweights"}, {"cpu"}, "direct",
+      {.facts = {.default_rank = 10}, .applicable = applicable, .create = make_direct_wgweights});
 }
 
 }  // namespace softneuro

@@ -6,41 +6,33 @@
 namespace softneuro {
 namespace {
 
-class NaiveWgweightsKernel final : public Kernel {
- public:
-  explicit NaiveWgweightsKernel(const Problem& problem)
-      : w_(winograd_matrices(static_cast<int>(problem.params.integer("tile_size")),
-                             static_cast<int>(problem.params.integer("taps")))) {}
+// `at`: where the kernel begins.
+double element(const WinogradMatrices& w, const TensorView& g, std::size_t row, std::size_t column,
+               std::int64_t at) noexcept {
+  double sum = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(w.taps); ++i)
+    for (std::size_t j = 0; j < static_cast<std::size_t>(w.taps); ++j, ++at)
+      sum += w.weights[row][i] * w.weights[column][j] * load(g, at);
+  return sum;
+}
 
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_wgweights(const Problem& problem) {
+  const WinogradMatrices w = winograd_matrices(problem.params);
+  return make_function_kernel([=](Context& context) {
     const Shape& u = context.output(0).shape;
     const std::int64_t kernels = u[1] * u[2];
     for (std::int64_t p = 0; p < u[0]; ++p)
       for (std::int64_t k = 0; k < kernels; ++k)
         store(context.output(0), p * kernels + k,
-              element(context.input(0), static_cast<std::size_t>(p / w_.tile),
-                      static_cast<std::size_t>(p % w_.tile), k * w_.taps * w_.taps));
-    return {};
-  }
-
- private:
-  // `at`: where the kernel begins.
-  double element(const TensorView& g, std::size_t row, std::size_t column,
-                 std::int64_t at) const noexcept {
-    double sum = 0;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(w_.taps); ++i)
-      for (std::size_t j = 0; j < static_cast<std::size_t>(w_.taps); ++j, ++at)
-        sum += w_.weights[row][i] * w_.weights[column][j] * load(g, at);
-    return sum;
-  }
-
-  WinogradMatrices w_;
-};
+              element(w, context.input(0), static_cast<std::size_t>(p / w.tile),
+                      static_cast<std::size_t>(p % w.tile), k * w.taps * w.taps));
+  });
+}
 
 }  // namespace
 
 Status register_routine_wgweights_cpu_naive(Registry& registry) {
-  return add_naive<NaiveWgweightsKernel>(registry, {"wgweights"});
+  return add_naive(registry, {"wgweights"}, make_naive_wgweights);
 }
 
 }  // namespace softneuro

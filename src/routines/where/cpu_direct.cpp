@@ -1,7 +1,7 @@
 // where cpu/direct: rows of elements of 1, 2, 4 or 8 bytes.
 
 #include "core/base/parallel.h"
-#include "core/routine/registry.h"
+#include "core/routine/function_routine.h"
 #include "cpu/tensor/broadcast_walk.h"
 #include "routines/typed_constants.h"
 
@@ -39,50 +39,32 @@ void choose(const BroadcastWalk& walk, const TypedConstants& constants, Context&
   });
 }
 
-class DirectWhereKernel final : public Kernel {
- public:
-  DirectWhereKernel(const BroadcastWalk& walk, TypedConstants constants)
-      : walk_(walk), constants_(std::move(constants)) {}
-
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_direct_where(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, walk_of(problem));
+  SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
+  return make_function_kernel([=](Context& context) {
     const TensorView& output = context.output(0);
     const std::int64_t elements = output.elements();
     parallel_pieces(context.pool(), elements, kPiece, [&](std::int64_t begin, std::int64_t count) {
       switch (size_of(output.type)) {
         case 1:
-          return choose<std::uint8_t>(walk_, constants_, context, begin, count);
+          return choose<std::uint8_t>(walk, constants, context, begin, count);
         case 2:
-          return choose<std::uint16_t>(walk_, constants_, context, begin, count);
+          return choose<std::uint16_t>(walk, constants, context, begin, count);
         case 4:
-          return choose<std::uint32_t>(walk_, constants_, context, begin, count);
+          return choose<std::uint32_t>(walk, constants, context, begin, count);
         default:
-          return choose<std::uint64_t>(walk_, constants_, context, begin, count);
+          return choose<std::uint64_t>(walk, constants, context, begin, count);
       }
     });
-    return {};
-  }
-
- private:
-  BroadcastWalk walk_;
-  TypedConstants constants_;
-};
-
-class DirectWhere final : public SimpleRoutine {
- public:
-  DirectWhere() : SimpleRoutine("where", "cpu/direct") {}
-  RoutineFacts facts() const override { return {.default_rank = 20}; }
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem,
-                                         const RoutineContext&) const override {
-    SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, walk_of(problem));
-    SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
-    return make_kernel<DirectWhereKernel>(walk, std::move(constants));
-  }
-};
+  });
+}
 
 }  // namespace
 
 Status register_routine_where_cpu_direct(Registry& registry) {
-  return registry.add(std::make_unique<DirectWhere>());
+  return add_routines(registry, {"where"}, {"cpu"}, "direct",
+                      {.facts = {.default_rank = 20}, .create = make_direct_where});
 }
 
 }  // namespace softneuro

@@ -8,14 +8,12 @@
 namespace softneuro {
 namespace {
 
-class NaiveWhereKernel final : public Kernel {
- public:
-  explicit NaiveWhereKernel(TypedConstants constants) : constants_(std::move(constants)) {}
-
-  Status run(Context& context) const noexcept override {
+Result<std::unique_ptr<Kernel>> make_naive_where(const Problem& problem) {
+  SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
+  return make_function_kernel([=](Context& context) {
     const TensorView& condition = context.input(0);
     const TensorView& output = context.output(0);
-    if (output.elements() == 0) return {};
+    if (output.elements() == 0) return;
     const std::size_t size = size_of(output.type);
     const Shape strides[3] = {broadcast_strides(condition.shape, output.shape),
                               broadcast_strides(context.input(1).shape, output.shape),
@@ -27,19 +25,10 @@ class NaiveWhereKernel final : public Kernel {
       const std::size_t chosen =
           condition.as<std::uint8_t>()[offset_of(index, strides[0])] != 0 ? 1 : 2;
       const auto offset = static_cast<std::size_t>(offset_of(index, strides[chosen]));
-      std::memcpy(target, constants_.input(context, chosen).as<std::byte>() + offset * size, size);
+      std::memcpy(target, constants.input(context, chosen).as<std::byte>() + offset * size, size);
       target += size;
     } while (next_index(index, output.shape));
-    return {};
-  }
-
- private:
-  TypedConstants constants_;
-};
-
-Result<std::unique_ptr<Kernel>> make_naive_where(const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
-  return make_kernel<NaiveWhereKernel>(std::move(constants));
+  });
 }
 
 }  // namespace
