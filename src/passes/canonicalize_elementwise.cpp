@@ -176,17 +176,13 @@ bool merge_limits(Rewriter& rewriter, int i) {
 
 }  // namespace
 
-Status canonicalize_elementwise(Graph& graph, PassContext& context) {
-  Rewriter rewriter(graph, context);
-  for (int i = 0; i < rewriter.count(); ++i) {
-    if (!rewriter.alive(i)) continue;
-    const TensorId y = rewriter.layer(i).outputs[0];
-    if (y == kNoTensor || !is_float(rewriter.tensor(y).type)) continue;
-    canonicalize(rewriter, i);
-    while (merge_linear(rewriter, i)) continue;
-    while (merge_limits(rewriter, i)) continue;
-  }
-  return rewriter.finish();
+Status canonicalize_elementwise(Rewriter& rewriter, int i) {
+  const TensorId y = rewriter.layer(i).outputs[0];
+  if (y == kNoTensor || !is_float(rewriter.tensor(y).type)) return {};
+  canonicalize(rewriter, i);
+  while (merge_linear(rewriter, i)) continue;
+  while (merge_limits(rewriter, i)) continue;
+  return {};
 }
 
 }  // namespace softneuro

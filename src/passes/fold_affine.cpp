@@ -54,20 +54,17 @@ std::optional<PerChannel> affine_of(const Rewriter& rewriter, int i, TensorId x,
 
 }  // namespace
 
-Status fold_affine(Graph& graph, PassContext& context) {
-  Rewriter rewriter(graph, context);
-  for (int i = 0; i < rewriter.count(); ++i) {
-    // One after the other while they fit: × scale, + bias.
-    for (bool folded = true; folded && rewriter.alive(i);) {
-      const auto weighted = weighted_layer(rewriter, i);
-      if (!weighted) break;
-      SN_ASSIGN_OR_RETURN(folded, fold_next(rewriter, *weighted, affine_of));
-      if (!folded) {
-        SN_ASSIGN_OR_RETURN(folded, fold_previous(rewriter, *weighted, affine_of));
-      }
+Status fold_affine(Rewriter& rewriter, int i) {
+  // One after the other while they fit: × scale, + bias.
+  for (bool folded = true; folded && rewriter.alive(i);) {
+    const auto weighted = weighted_layer(rewriter, i);
+    if (!weighted) break;
+    SN_ASSIGN_OR_RETURN(folded, fold_next(rewriter, *weighted, affine_of));
+    if (!folded) {
+      SN_ASSIGN_OR_RETURN(folded, fold_previous(rewriter, *weighted, affine_of));
     }
   }
-  return rewriter.finish();
+  return {};
 }
 
 }  // namespace softneuro

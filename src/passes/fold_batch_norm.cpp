@@ -37,18 +37,14 @@ std::optional<PerChannel> affine_of_norm(const Rewriter& rewriter, int norm, Ten
 
 }  // namespace
 
-Status fold_batch_norm(Graph& graph, PassContext& context) {
-  Rewriter rewriter(graph, context);
-  for (int i = 0; i < rewriter.count(); ++i) {
-    if (!rewriter.alive(i)) continue;
-    auto weighted = weighted_layer(rewriter, i);
-    if (weighted && weighted->sums_all)
-      SN_RETURN_IF_ERROR(fold_previous(rewriter, *weighted, affine_of_norm).status());
-    for (bool folded = true; folded && (weighted = weighted_layer(rewriter, i));) {
-      SN_ASSIGN_OR_RETURN(folded, fold_next(rewriter, *weighted, affine_of_norm));
-    }
+Status fold_batch_norm(Rewriter& rewriter, int i) {
+  auto weighted = weighted_layer(rewriter, i);
+  if (weighted && weighted->sums_all)
+    SN_RETURN_IF_ERROR(fold_previous(rewriter, *weighted, affine_of_norm).status());
+  for (bool folded = true; folded && (weighted = weighted_layer(rewriter, i));) {
+    SN_ASSIGN_OR_RETURN(folded, fold_next(rewriter, *weighted, affine_of_norm));
   }
-  return rewriter.finish();
+  return {};
 }
 
 }  // namespace softneuro

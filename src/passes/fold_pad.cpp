@@ -139,29 +139,26 @@ bool means_the_same(const Rewriter& rewriter, const Layer& layer, const SpatialP
 
 }  // namespace
 
-Status fold_pad(Graph& graph, PassContext& context) {
-  Rewriter rewriter(graph, context);
-  for (int i = 0; i < rewriter.count(); ++i) {
-    const Layer& layer = rewriter.layer(i);
-    int axes = 0;
-    for (const char* family : {"conv", "avg_pool", "max_pool", "lp_pool"})
-      axes = std::max(axes, spatial_rank(layer, family));
-    if (axes == 0) continue;
-    const TensorId padded = layer.inputs[0];
-    const int before = producer_of_type(rewriter, padded, "pad");
-    if (before < 0 || !rewriter.has_single_use(padded)) continue;
-    const auto pad = spatial_pad(rewriter, before, axes);
-    if (!pad || !means_the_same(rewriter, layer, *pad)) continue;
-    const std::vector<std::int64_t> pads = joint_pads(rewriter, layer, axes, *pad);
-    if (pads.empty()) continue;
+Status fold_pad(Rewriter& rewriter, int i) {
+  const Layer& layer = rewriter.layer(i);
+  int axes = 0;
+  for (const char* family : {"conv", "avg_pool", "max_pool", "lp_pool"})
+    axes = std::max(axes, spatial_rank(layer, family));
+  if (axes == 0) return {};
+  const TensorId padded = layer.inputs[0];
+  const int before = producer_of_type(rewriter, padded, "pad");
+  if (before < 0 || !rewriter.has_single_use(padded)) return {};
+  const auto pad = spatial_pad(rewriter, before, axes);
+  if (!pad || !means_the_same(rewriter, layer, *pad)) return {};
+  const std::vector<std::int64_t> pads = joint_pads(rewriter, layer, axes, *pad);
+  if (pads.empty()) return {};
 
-    Params& params = rewriter.layer(i).params;
-    params.set("pads", pads);
-    params.set("auto_pad", std::string("explicit"));
-    if (spatial_rank(layer, "avg_pool") > 0) params.set("count_include_pad", std::int64_t{1});
-    absorb_before(rewriter, i, 0, before, pad->x);
-  }
-  return rewriter.finish();
+  Params& params = rewriter.layer(i).params;
+  params.set("pads", pads);
+  params.set("auto_pad", std::string("explicit"));
+  if (spatial_rank(layer, "avg_pool") > 0) params.set("count_include_pad", std::int64_t{1});
+  absorb_before(rewriter, i, 0, before, pad->x);
+  return {};
 }
 
 }  // namespace softneuro

@@ -16,23 +16,20 @@ bool swaps_last_two(const Rewriter& rewriter, const Layer& transpose) {
 
 }  // namespace
 
-Status fold_transpose_into_matmul(Graph& graph, PassContext& context) {
-  Rewriter rewriter(graph, context);
-  for (int i = 0; i < rewriter.count(); ++i) {
-    if (rewriter.layer(i).type->name != "matmul") continue;
-    for (const std::size_t k : {0u, 1u}) {
-      const TensorId operand = rewriter.layer(i).inputs[k];
-      const int transpose = producer_of_type(rewriter, operand, "transpose");
-      if (transpose < 0 || !rewriter.has_single_use(operand) ||
-          !swaps_last_two(rewriter, rewriter.layer(transpose)))
-        continue;
-      const char* flag = k == 0 ? "transpose_a" : "transpose_b";
-      Params& params = rewriter.layer(i).params;
-      params.set(flag, std::int64_t{params.integer(flag) == 0 ? 1 : 0});
-      absorb_before(rewriter, i, k, transpose, rewriter.layer(transpose).inputs[0]);
-    }
+Status fold_transpose_into_matmul(Rewriter& rewriter, int i) {
+  if (rewriter.layer(i).type->name != "matmul") return {};
+  for (const std::size_t k : {0u, 1u}) {
+    const TensorId operand = rewriter.layer(i).inputs[k];
+    const int transpose = producer_of_type(rewriter, operand, "transpose");
+    if (transpose < 0 || !rewriter.has_single_use(operand) ||
+        !swaps_last_two(rewriter, rewriter.layer(transpose)))
+      continue;
+    const char* flag = k == 0 ? "transpose_a" : "transpose_b";
+    Params& params = rewriter.layer(i).params;
+    params.set(flag, std::int64_t{params.integer(flag) == 0 ? 1 : 0});
+    absorb_before(rewriter, i, k, transpose, rewriter.layer(transpose).inputs[0]);
   }
-  return rewriter.finish();
+  return {};
 }
 
 }  // namespace softneuro

@@ -53,19 +53,16 @@ std::int64_t match(const Rewriter& rewriter, int i, std::vector<int>& layers) {
 
 }  // namespace
 
-Status fuse_channel_shuffle(Graph& graph, PassContext& context) {
-  Rewriter rewriter(graph, context);
-  const LayerType* shuffle = context.type("channel_shuffle");
-  for (int i = 0; shuffle != nullptr && i < rewriter.count(); ++i) {
-    if (!rewriter.alive(i)) continue;
-    std::vector<int> layers;
-    const std::int64_t groups = match(rewriter, i, layers);
-    if (groups < 1 || !is_closed(rewriter, layers, rewriter.layer(i).outputs[0])) continue;
-    Params params;
-    params.set("groups", groups);
-    rewriter.replace(layers, i, *shuffle, {rewriter.layer(layers[0]).inputs[0]}, std::move(params));
-  }
-  return rewriter.finish();
+Status fuse_channel_shuffle(Rewriter& rewriter, int i) {
+  std::vector<int> layers;
+  const std::int64_t groups = match(rewriter, i, layers);
+  if (groups < 1 || !is_closed(rewriter, layers, rewriter.layer(i).outputs[0])) return {};
+  const LayerType* const shuffle = rewriter.context().type("channel_shuffle");
+  if (shuffle == nullptr) return {};
+  Params params;
+  params.set("groups", groups);
+  rewriter.replace(layers, i, *shuffle, {rewriter.layer(layers[0]).inputs[0]}, std::move(params));
+  return {};
 }
 
 }  // namespace softneuro

@@ -110,8 +110,8 @@ std::optional<Params> match_gelu(const Rewriter& rewriter, GatedProduct& product
 
 }  // namespace
 
-Status fuse_gelu(Graph& graph, PassContext& context) {
-  return fuse_gated_products(graph, context, match_gelu);
+Status fuse_gelu(Rewriter& rewriter, int i) {
+  return fuse_gated_products(rewriter, i, match_gelu);
 }
 
 }  // namespace softneuro

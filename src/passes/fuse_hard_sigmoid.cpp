@@ -26,37 +26,33 @@ Linear strip_line(const Rewriter& rewriter, TensorId id, std::vector<int>& layer
 
 }  // namespace
 
-Status fuse_hard_sigmoid(Graph& graph, PassContext& context) {
-  Rewriter rewriter(graph, context);
-  const LayerType* unary = context.type("unary");
-  for (int i = 0; unary != nullptr && i < rewriter.count(); ++i) {
-    if (!rewriter.alive(i)) continue;
-    const TensorId y = rewriter.layer(i).outputs[0];
-    if (y == kNoTensor) continue;
-    std::vector<int> matched = {i};
-    Linear outer;
-    int clip = i;
-    if (const auto scaled = linear_of(rewriter, i)) {
-      outer = *scaled;
-      clip = rewriter.producer(outer.x);
-      matched.push_back(clip);
-    }
-    const auto limits = clip < 0 ? std::nullopt : limits_of(rewriter.layer(clip));
-    const DataType type = rewriter.tensor(y).type;
-    if (!limits || !(outer.alpha > 0) ||
-        !is_close(outer.alpha * limits->low + outer.beta, 0, type) ||
-        !is_close(outer.alpha * limits->high + outer.beta, 1, type))
-      continue;
-    const Linear inner = strip_line(rewriter, rewriter.layer(clip).inputs[0], matched);
-    const double shift = outer.alpha * inner.beta + outer.beta;
-    // A plain clip(x, 0, 1) is simpler than a hard sigmoid.
-    if (inner.layer < 0 || !(std::fabs(shift) <= kMostUnitsOfShift) ||
-        !is_closed(rewriter, matched, y))
-      continue;
-    rewriter.replace(matched, i, *unary, {inner.x},
-                     unary_params(UnaryOp::hard_sigmoid, outer.alpha * inner.alpha, shift));
+Status fuse_hard_sigmoid(Rewriter& rewriter, int i) {
+  const TensorId y = rewriter.layer(i).outputs[0];
+  if (y == kNoTensor) return {};
+  std::vector<int> matched = {i};
+  Linear outer;
+  int clip = i;
+  if (const auto scaled = linear_of(rewriter, i)) {
+    outer = *scaled;
+    clip = rewriter.producer(outer.x);
+    matched.push_back(clip);
   }
-  return rewriter.finish();
+  const auto limits = clip < 0 ? std::nullopt : limits_of(rewriter.layer(clip));
+  const DataType type = rewriter.tensor(y).type;
+  if (!limits || !(outer.alpha > 0) || !is_close(outer.alpha * limits->low + outer.beta, 0, type) ||
+      !is_close(outer.alpha * limits->high + outer.beta, 1, type))
+    return {};
+  const Linear inner = strip_line(rewriter, rewriter.layer(clip).inputs[0], matched);
+  const double shift = outer.alpha * inner.beta + outer.beta;
+  // A plain clip(x, 0, 1) is simpler than a hard sigmoid.
+  if (inner.layer < 0 || !(std::fabs(shift) <= kMostUnitsOfShift) ||
+      !is_closed(rewriter, matched, y))
+    return {};
+  const LayerType* const unary = rewriter.context().type("unary");
+  if (unary == nullptr) return {};
+  rewriter.replace(matched, i, *unary, {inner.x},
+                   unary_params(UnaryOp::hard_sigmoid, outer.alpha * inner.alpha, shift));
+  return {};
 }
 
 }  // namespace softneuro

@@ -37,8 +37,8 @@ std::optional<Params> match_hard_swish(const Rewriter& rewriter, GatedProduct& p
 
 }  // namespace
 
-Status fuse_hard_swish(Graph& graph, PassContext& context) {
-  return fuse_gated_products(graph, context, match_hard_swish);
+Status fuse_hard_swish(Rewriter& rewriter, int i) {
+  return fuse_gated_products(rewriter, i, match_hard_swish);
 }
 
 }  // namespace softneuro

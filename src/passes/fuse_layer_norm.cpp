@@ -126,27 +126,23 @@ std::optional<Match> match_layer_norm(const Rewriter& rewriter, int root) {
 
 }  // namespace
 
-Status fuse_layer_norm(Graph& graph, PassContext& context) {
-  Rewriter rewriter(graph, context);
-  const LayerType* layer_norm = context.type("layer_norm");
-  for (int i = 0; layer_norm != nullptr && i < rewriter.count(); ++i) {
-    if (!rewriter.alive(i)) continue;
-    if (const std::optional<Match> match = match_layer_norm(rewriter, i)) {
-      Params params;
-      params.set("axis", std::int64_t{match->axis});
-      params.set("epsilon", match->epsilon);
-      std::vector<TensorId> inputs = {match->x};
-      if (match->scale != kNoTensor || match->bias != kNoTensor) inputs.push_back(match->scale);
-      if (match->bias != kNoTensor) inputs.push_back(match->bias);
-      rewriter.replace(match->layers, i, *layer_norm, std::move(inputs), std::move(params));
-    }
-    // Whether found here or imported: a scale only before a bias.
-    if (rewriter.layer(i).type != layer_norm) continue;
-    if (!has_input(rewriter.layer(i), 2))
-      SN_RETURN_IF_ERROR(take_in_operand(rewriter, i, 1, BinaryOp::mul).status());
-    SN_RETURN_IF_ERROR(take_in_operand(rewriter, i, 2, BinaryOp::add).status());
+Status fuse_layer_norm(Rewriter& rewriter, int i) {
+  if (const std::optional<Match> match = match_layer_norm(rewriter, i)) {
+    const LayerType* const layer_norm = rewriter.context().type("layer_norm");
+    if (layer_norm == nullptr) return {};
+    Params params;
+    params.set("axis", std::int64_t{match->axis});
+    params.set("epsilon", match->epsilon);
+    std::vector<TensorId> inputs = {match->x};
+    if (match->scale != kNoTensor || match->bias != kNoTensor) inputs.push_back(match->scale);
+    if (match->bias != kNoTensor) inputs.push_back(match->bias);
+    rewriter.replace(match->layers, i, *layer_norm, std::move(inputs), std::move(params));
   }
-  return rewriter.finish();
+  // Whether found here or imported: a scale only before a bias.
+  if (rewriter.layer(i).type->name != "layer_norm") return {};
+  if (!has_input(rewriter.layer(i), 2))
+    SN_RETURN_IF_ERROR(take_in_operand(rewriter, i, 1, BinaryOp::mul).status());
+  return take_in_operand(rewriter, i, 2, BinaryOp::add).status();
 }
 
 }  // namespace softneuro

@@ -15,8 +15,8 @@ std::optional<Params> match_mish(const Rewriter& rewriter, GatedProduct& product
 
 }  // namespace
 
-Status fuse_mish(Graph& graph, PassContext& context) {
-  return fuse_gated_products(graph, context, match_mish);
+Status fuse_mish(Rewriter& rewriter, int i) {
+  return fuse_gated_products(rewriter, i, match_mish);
 }
 
 }  // namespace softneuro

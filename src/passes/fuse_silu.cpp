@@ -17,8 +17,8 @@ std::optional<Params> match_silu(const Rewriter& rewriter, GatedProduct& product
 
 }  // namespace
 
-Status fuse_silu(Graph& graph, PassContext& context) {
-  return fuse_gated_products(graph, context, match_silu);
+Status fuse_silu(Rewriter& rewriter, int i) {
+  return fuse_gated_products(rewriter, i, match_silu);
 }
 
 }  // namespace softneuro

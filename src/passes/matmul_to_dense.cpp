@@ -39,26 +39,24 @@ TensorId matrix_tensor(Rewriter& rewriter, TensorId b, const Tensor& matrix) {
 
 }  // namespace
 
-Status matmul_to_dense(Graph& graph, PassContext& context) {
-  Rewriter rewriter(graph, context);
-  const LayerType* dense = context.type("dense");
-  for (int i = 0; dense != nullptr && i < rewriter.count(); ++i) {
-    const Layer& layer = rewriter.layer(i);
-    if (layer.type->name != "matmul" || layer.params.integer("transpose_a") != 0 ||
-        !is_float(rewriter.tensor(layer.outputs[0]).type) ||
-        rewriter.tensor(layer.inputs[0]).is_constant())
-      continue;
-    const Tensor matrix = matrix_of(rewriter, layer);
-    if (matrix.empty()) continue;
-    const TensorId weights = matrix_tensor(rewriter, layer.inputs[1], matrix);
+Status matmul_to_dense(Rewriter& rewriter, int i) {
+  const Layer& layer = rewriter.layer(i);
+  if (layer.type->name != "matmul" || layer.params.integer("transpose_a") != 0 ||
+      !is_float(rewriter.tensor(layer.outputs[0]).type) ||
+      rewriter.tensor(layer.inputs[0]).is_constant())
+    return {};
+  const LayerType* const dense = rewriter.context().type("dense");
+  if (dense == nullptr) return {};
+  const Tensor matrix = matrix_of(rewriter, layer);
+  if (matrix.empty()) return {};
+  const TensorId weights = matrix_tensor(rewriter, layer.inputs[1], matrix);
 
-    // dense and matmul have the same number of inputs so far: post-ops keep their places.
-    Params params;
-    params.set("transpose_weights", layer.params.integer("transpose_b"));
-    retype(rewriter, i, *dense, std::move(params));
-    rewriter.set_input(i, 1, weights);
-  }
-  return rewriter.finish();
+  // dense and matmul have the same number of inputs so far: post-ops keep their places.
+  Params params;
+  params.set("transpose_weights", layer.params.integer("transpose_b"));
+  retype(rewriter, i, *dense, std::move(params));
+  rewriter.set_input(i, 1, weights);
+  return {};
 }
 
 }  // namespace softneuro

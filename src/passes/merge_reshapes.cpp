@@ -27,22 +27,18 @@ std::optional<std::vector<std::int64_t>> target_of(const Rewriter& rewriter, con
 
 }  // namespace
 
-Status merge_reshapes(Graph& graph, PassContext& context) {
-  Rewriter rewriter(graph, context);
-  const bool possible = context.type("reshape") != nullptr;
-  for (int i = 0; possible && i < rewriter.count(); ++i) {
-    if (!rewriter.alive(i) || !is_reshape(rewriter.layer(i))) continue;
-    const int before = rewriter.producer(rewriter.layer(i).inputs[0]);
-    if (before < 0 || !is_reshape(rewriter.layer(before))) continue;
-    const auto target = target_of(rewriter, rewriter.layer(i));
-    if (!target) continue;
+Status merge_reshapes(Rewriter& rewriter, int i) {
+  if (!is_reshape(rewriter.layer(i))) return {};
+  const int before = rewriter.producer(rewriter.layer(i).inputs[0]);
+  if (before < 0 || !is_reshape(rewriter.layer(before))) return {};
+  if (rewriter.context().type("reshape") == nullptr) return {};
+  const auto target = target_of(rewriter, rewriter.layer(i));
+  if (!target) return {};
 
-    const TensorId x = rewriter.layer(before).inputs[0];
-    std::vector<int> matched = {i};
-    if (rewriter.has_single_use(rewriter.layer(i).inputs[0])) matched.push_back(before);
-    SN_RETURN_IF_ERROR(replace_by_reshape(rewriter, matched, i, x, *target));
-  }
-  return rewriter.finish();
+  const TensorId x = rewriter.layer(before).inputs[0];
+  std::vector<int> matched = {i};
+  if (rewriter.has_single_use(rewriter.layer(i).inputs[0])) matched.push_back(before);
+  return replace_by_reshape(rewriter, matched, i, x, *target);
 }
 
 }  // namespace softneuro

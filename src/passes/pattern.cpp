@@ -178,19 +178,17 @@ std::vector<GatedProduct> gated_products(const Rewriter& rewriter, int root) {
   return found;
 }
 
-Status fuse_gated_products(Graph& graph, PassContext& context, GateMatcher match) {
-  Rewriter rewriter(graph, context);
-  const LayerType* unary = context.type("unary");
-  for (int i = 0; unary != nullptr && i < rewriter.count(); ++i) {
-    if (!rewriter.alive(i)) continue;
-    const TensorId y = rewriter.layer(i).outputs[0];
-    for (GatedProduct& product : gated_products(rewriter, i)) {
-      std::optional<Params> params = match(rewriter, product, rewriter.tensor(y).type);
-      if (!params || !is_closed(rewriter, product.layers, y)) continue;
-      if (rewriter.replace(product.layers, i, *unary, {product.x}, *std::move(params))) break;
-    }
+Status fuse_gated_products(Rewriter& rewriter, int i, GateMatcher match) {
+  const TensorId y = rewriter.layer(i).outputs[0];
+  for (GatedProduct& product : gated_products(rewriter, i)) {
+    std::optional<Params> params = match(rewriter, product, rewriter.tensor(y).type);
+    if (!params || !is_closed(rewriter, product.layers, y)) continue;
+    const LayerType* const unary = rewriter.context().type("unary");
+    if (unary == nullptr ||
+        rewriter.replace(product.layers, i, *unary, {product.x}, *std::move(params)))
+      break;
   }
-  return rewriter.finish();
+  return {};
 }
 
 std::optional<std::vector<int>> permutation_of(const Rewriter& rewriter, const Layer& layer) {

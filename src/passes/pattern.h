@@ -77,8 +77,8 @@ std::vector<GatedProduct> gated_products(const Rewriter& rewriter, int root);
 // are appended to the product's. Nothing if it is another.
 using GateMatcher = std::optional<Params> (*)(const Rewriter& rewriter, GatedProduct& product,
                                               DataType type);
-// The whole of a pass: each gated product that `match` knows becomes one layer.
-Status fuse_gated_products(Graph& graph, PassContext& context, GateMatcher match);
+// A pass that makes one layer of each gated product that `match` knows, for layer `i`.
+Status fuse_gated_products(Rewriter& rewriter, int i, GateMatcher match);
 
 // The permutation of a transpose without post-ops, written out; nothing for other layers, or if
 // even the rank is unknown.

@@ -41,21 +41,18 @@ void exchange(Rewriter& rewriter, int reshape, int scale) {
 
 }  // namespace
 
-Status raise_scales(Graph& graph, PassContext& context) {
-  Rewriter rewriter(graph, context);
-  for (int i = 0; i < rewriter.count(); ++i) {
-    const std::optional<Linear> linear = linear_of(rewriter, i);
-    if (!linear) continue;
-    const int reshape = reshape_of_product(rewriter, linear->x);
-    if (reshape < 0) continue;
-    const DynamicShape& shape = rewriter.tensor(rewriter.layer(reshape).inputs[0]).shape;
-    // A divisor of more dimensions would lend them to the result.
-    const Layer& layer = rewriter.layer(i);
-    if (layer.inputs.size() > 1 && !broadcasts_to(rewriter.tensor(layer.inputs[1]).shape, shape))
-      continue;
-    exchange(rewriter, reshape, i);
-  }
-  return rewriter.finish();
+Status raise_scales(Rewriter& rewriter, int i) {
+  const std::optional<Linear> linear = linear_of(rewriter, i);
+  if (!linear) return {};
+  const int reshape = reshape_of_product(rewriter, linear->x);
+  if (reshape < 0) return {};
+  const DynamicShape& shape = rewriter.tensor(rewriter.layer(reshape).inputs[0]).shape;
+  // A divisor of more dimensions would lend them to the result.
+  const Layer& layer = rewriter.layer(i);
+  if (layer.inputs.size() > 1 && !broadcasts_to(rewriter.tensor(layer.inputs[1]).shape, shape))
+    return {};
+  exchange(rewriter, reshape, i);
+  return {};
 }
 
 }  // namespace softneuro

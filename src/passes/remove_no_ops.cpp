@@ -42,15 +42,12 @@ TensorId equal_input(const Rewriter& rewriter, const Layer& layer) {
 
 }  // namespace
 
-Status remove_no_ops(Graph& graph, PassContext& context) {
-  Rewriter rewriter(graph, context);
-  for (int i = 0; i < rewriter.count(); ++i) {
-    const Layer& layer = rewriter.layer(i);
-    if (layer.outputs[0] == kNoTensor) continue;
-    const TensorId source = equal_input(rewriter, layer);
-    if (source != kNoTensor) bypass(rewriter, i, source);
-  }
-  return rewriter.finish();
+Status remove_no_ops(Rewriter& rewriter, int i) {
+  const Layer& layer = rewriter.layer(i);
+  if (layer.outputs[0] == kNoTensor) return {};
+  const TensorId source = equal_input(rewriter, layer);
+  if (source != kNoTensor) bypass(rewriter, i, source);
+  return {};
 }
 
 }  // namespace softneuro

@@ -55,13 +55,9 @@ Status make_reshape(Rewriter& rewriter, int i) {
 
 }  // namespace
 
-Status simplify_transposes(Graph& graph, PassContext& context) {
-  Rewriter rewriter(graph, context);
-  for (int i = 0; i < rewriter.count(); ++i) {
-    if (!rewriter.alive(i) || rewriter.layer(i).type->name != "transpose") continue;
-    if (!merge_transposes(rewriter, i)) SN_RETURN_IF_ERROR(make_reshape(rewriter, i));
-  }
-  return rewriter.finish();
+Status simplify_transposes(Rewriter& rewriter, int i) {
+  if (rewriter.layer(i).type->name != "transpose") return {};
+  return merge_transposes(rewriter, i) ? Status() : make_reshape(rewriter, i);
 }
 
 }  // namespace softneuro

@@ -169,20 +169,16 @@ Status carry_out(Rewriter& rewriter, int i, const Plan& plan) {
 
 }  // namespace
 
-Status sink_transposes(Graph& graph, PassContext& context) {
-  Rewriter rewriter(graph, context);
-  for (int i = 0; i < rewriter.count(); ++i) {
-    const Layer& layer = rewriter.layer(i);
-    if (!rewriter.alive(i) || layer.type->permute_axes == nullptr || layer.outputs.size() != 1 ||
-        layer.outputs[0] == kNoTensor || !layer.subgraphs.empty() || layer.inputs.empty())
-      continue;
-    Plan plan;
-    if (!plan_inputs(rewriter, layer, plan) || !plan_layer(rewriter, layer, plan)) continue;
-    // A list of axes takes the place behind the own inputs.
-    if (plan.axes_input >= 0 && layer.inputs.size() > layer.own_inputs) continue;
-    SN_RETURN_IF_ERROR(carry_out(rewriter, i, plan));
-  }
-  return rewriter.finish();
+Status sink_transposes(Rewriter& rewriter, int i) {
+  const Layer& layer = rewriter.layer(i);
+  if (layer.type->permute_axes == nullptr || layer.outputs.size() != 1 ||
+      layer.outputs[0] == kNoTensor || !layer.subgraphs.empty() || layer.inputs.empty())
+    return {};
+  Plan plan;
+  if (!plan_inputs(rewriter, layer, plan) || !plan_layer(rewriter, layer, plan)) return {};
+  // A list of axes takes the place behind the own inputs.
+  if (plan.axes_input >= 0 && layer.inputs.size() > layer.own_inputs) return {};
+  return carry_out(rewriter, i, plan);
 }
 
 }  // namespace softneuro

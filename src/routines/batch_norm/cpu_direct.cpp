@@ -2,7 +2,6 @@
 // any layout.
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "core/base/element.h"
 #include "core/base/isa_variants.h"

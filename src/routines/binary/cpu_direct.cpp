@@ -1,7 +1,6 @@
 // binary cpu/direct: vector functions over rows and constants (cpu/tensor/broadcast_walk.h),
 // post-ops included, in any layout. float16, bfloat16 and qint8 are computed in float32.
 #include <optional>
-#include <string>
 
 #include "core/base/parallel.h"
 #include "core/routine/function_routine.h"

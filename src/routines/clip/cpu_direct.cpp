@@ -2,7 +2,6 @@
 // per run.
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "core/base/parallel.h"
 #include "core/routine/function_routine.h"

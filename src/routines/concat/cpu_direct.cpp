@@ -3,7 +3,6 @@
 // data type; qint8 inputs whose quantisation is not the output's go through tables.
 #include <algorithm>
 #include <cstring>
-#include <string>
 
 #include "core/base/parallel.h"
 #include "core/routine/function_routine.h"

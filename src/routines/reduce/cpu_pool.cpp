@@ -1,7 +1,5 @@
 // reduce cpu/pool: the mean or the largest over all spatial axes of x[N,C,S…], seen as a pool whose
 // window is the whole plane. float32, float16, bfloat16 and qint8, in any layout.
-#include <string>
-
 #include "core/layers/reduction.h"
 #include "core/routine/function_routine.h"
 #include "cpu/post_ops/qint8_post_ops.h"

@@ -1,8 +1,6 @@
 // reshape, flatten, squeeze, unsqueeze and identity cpu/direct: the input's bytes as they are, in
 // float16, bfloat16 and qint8 and, where the other layout's bytes are the same, in nhwc: so that a
 // pooled [N, C, 1, 1] becomes [N, C] as it is.
-#include <string>
-
 #include "core/routine/function_routine.h"
 #include "core/routine/noop_adapt.h"
 #include "cpu/post_ops/qint8_post_ops.h"

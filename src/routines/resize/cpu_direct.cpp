@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <string>
 
 #include "core/base/isa_variants.h"
 #include "core/base/parallel.h"

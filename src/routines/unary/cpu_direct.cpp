@@ -1,8 +1,6 @@
 // unary cpu/direct: vector functions over pieces that fit the first-level cache, post-ops
 // included. float16 and bfloat16 are computed in float32, functions of qint8 are tables. Layouts do
 // not matter, but for the zeros that pad blocked channels.
-#include <string>
-
 #include "core/base/parallel.h"
 #include "core/routine/function_routine.h"
 #include "cpu/post_ops/post_ops.h"
