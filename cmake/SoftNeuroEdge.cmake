@@ -25,7 +25,6 @@ set(SOFTNEURO_EDGE_LEFT_OUT
 set(SOFTNEURO_EDGE_TYPED_FOLDERS max_pool2 avg_pool2 reduce resize)
 
 set(SOFTNEURO_EDGE_TYPES float32 float16 bfloat16 qint8)
-set(SOFTNEURO_EDGE_LAYOUTS nhwc nchw8c nchw16c)
 
 # softneuro_routine_file(<src> <folder> <descriptor> <out file> <out type>): the file of a listed
 # routine and its data type; <out file> is empty, and <out type> says why, if there is none.
@@ -46,7 +45,7 @@ function(softneuro_routine_file src folder descriptor out_file out_type)
     elseif(part IN_LIST SOFTNEURO_EDGE_TYPES AND NOT type_part AND NOT layout_part)
       set(type ${part})
       set(type_part "_${part}")
-    elseif(part IN_LIST SOFTNEURO_EDGE_LAYOUTS AND NOT layout_part)
+    elseif(part MATCHES "^(nhwc|nchw[0-9]+c)$" AND NOT layout_part)
       set(layout_part "_${part}")
     else()
       set(${out_type} "'${part}' in '${descriptor}' is no data type or layout" PARENT_SCOPE)

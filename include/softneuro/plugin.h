@@ -72,12 +72,17 @@ enum {
 };
 
 // How a tensor's dimensions N, C, spatial... lie in memory. Its dims are always in that order.
-// In blocked layouts a kernel writes the lanes beyond C as zero bytes, in qint8, too.
+// SN_PLUGIN_LAYOUT(order, block): an order of the dimensions, and channels per block; 1: no blocks.
+// nchw<B>c, B from 2 to SN_PLUGIN_MAX_BLOCK, is SN_PLUGIN_LAYOUT(SN_PLUGIN_PLAIN, B): N, ceil(C/B),
+// spatial..., B; a kernel writes the lanes beyond C as zero bytes, in qint8, too.
+#define SN_PLUGIN_LAYOUT(order, block) ((order) + (((block)-1) << 8))
+#define SN_PLUGIN_BLOCK_OF(layout) (((layout) >> 8) + 1)
+#define SN_PLUGIN_MAX_BLOCK 1024
 enum {
   SN_PLUGIN_PLAIN = 0,          // row-major
-  SN_PLUGIN_CHANNELS_LAST = 1,  // N, spatial..., C
-  SN_PLUGIN_NCHW8C = 2,         // N, ceil(C/8), spatial..., 8; lanes beyond C are zero bytes
-  SN_PLUGIN_NCHW16C = 3         // N, ceil(C/16), spatial..., 16; likewise
+  SN_PLUGIN_CHANNELS_LAST = 1,  // N, spatial..., C; without blocks
+  SN_PLUGIN_NCHW8C = SN_PLUGIN_LAYOUT(SN_PLUGIN_PLAIN, 8),
+  SN_PLUGIN_NCHW16C = SN_PLUGIN_LAYOUT(SN_PLUGIN_PLAIN, 16)
 };
 
 // The runtime that loads the plugin (not the host of a device), as a table of functions.
@@ -222,7 +227,7 @@ struct sn_plugin_routine {
   int32_t default_rank;
   const char* layer_type;  // "dense": `softneuro inspect` and the documentation list them
   // "cpu[:data_type[:layout]]/algorithm". data_type: float32, float16, bfloat16, qint8 …; layout:
-  // plain, nhwc (channels last, of any rank), nchw8c, nchw16c; the algorithm in a-z, 0-9 and _,
+  // plain, nhwc (channels last, of any rank), nchw<B>c; the algorithm in a-z, 0-9 and _,
   // unique within this layer type. Constants come plain, in the model's type; integers, booleans
   // and float64 keep theirs. Other tensors come in this layout (plain if their rank is below 3)
   // and, on tuned paths, in this type (left out: float32); in plans that are not tuned, in the

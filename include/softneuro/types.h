@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "softneuro/export.h"
@@ -43,27 +44,52 @@ SN_API DataType parse_data_type(std::string_view name) noexcept;
 SN_API bool is_float(DataType type) noexcept;    // float16, bfloat16, float32, float64
 SN_API bool is_integer(DataType type) noexcept;  // signed or not; neither boolean nor qint8
 
-// Order of the logical dimensions N, C, spatial… in memory. Shapes are always logical (N, C, …).
-enum class Layout : std::uint8_t {
-  // Row-major in the order of the dimensions (NCHW). oneDNN calls nhwc plain, too; here it is not.
-  plain = 0,
-  channels_last = 1,  // N, spatial…, C; "nhwc" at every rank, taken by routines from rank 3 on
-  nchw8c = 2,         // N, ⌈C/8⌉, spatial…, 8; lanes beyond C are zero bytes, in qint8, too
-  nchw16c = 3,        // N, ⌈C/16⌉, spatial…, 16; likewise
-};
-inline constexpr int kLayoutCount = 4;
+// Order of the logical dimensions N, C, spatial… in memory, with channels in blocks or not. Shapes
+// are always logical (N, C, …). Every value is valid. Trivially copyable.
+class SN_API Layout {
+ public:
+  // Values are part of the ABI of plugins: append only.
+  enum class Order : std::uint8_t { plain = 0, channels_last = 1 };
+  static constexpr int kMaxBlock = 1024;  // channels
 
-// "plain", "nhwc", "nchw8c", "nchw16c".
-SN_API const char* to_string(Layout layout) noexcept;
-// Channels per block: 8 or 16 for the blocked layouts, else 1.
-SN_API int block_of(Layout layout) noexcept;
+  // Row-major in the order of the dimensions (NCHW). oneDNN calls nhwc plain, too; here it is not.
+  static const Layout plain;
+  // N, spatial…, C; "nhwc" at every rank, taken by routines from rank 3 on.
+  static const Layout channels_last;
+  static const Layout nchw8c, nchw16c;  // blocked(8), blocked(16)
+  // N, ⌈C/block⌉, spatial…, block; lanes beyond C are zero bytes, in qint8, too.
+  // Precondition: 2 <= block <= kMaxBlock.
+  static constexpr Layout blocked(int block) noexcept { return {Order::plain, block}; }
+
+  constexpr Layout() noexcept = default;  // plain
+  // The inverse of to_string; std::nullopt for other names.
+  static std::optional<Layout> parse(std::string_view name) noexcept;
+  constexpr auto operator<=>(const Layout&) const noexcept = default;
+  friend constexpr Order order_of(Layout layout) noexcept { return layout.order_; }
+  // Channels per block; 1: no blocks.
+  friend constexpr int block_of(Layout layout) noexcept { return layout.block_; }
+
+ private:
+  constexpr Layout(Order order, int block) noexcept
+      : block_(static_cast<std::uint16_t>(block)), order_(order) {}
+
+  std::uint16_t block_ = 1;
+  Order order_ = Order::plain;
+};
+inline constexpr Layout Layout::plain{};
+inline constexpr Layout Layout::channels_last{Order::channels_last, 1};
+inline constexpr Layout Layout::nchw8c = blocked(8);
+inline constexpr Layout Layout::nchw16c = blocked(16);
+
+// "plain", "nhwc", "nchw8c", "nchw16c" and so on: "nchw<block>c".
+SN_API std::string to_string(Layout layout);
 
 // Where a tensor is stored and a routine works: "cpu", or a device of a plugin ("cuda"). Trivially
 // copyable, no heap allocation: part of tensors, formats and descriptors.
 class SN_API DeviceId {
  public:
-  // One to seven lower-case letters and digits, the first a letter.
-  static constexpr std::size_t kMaxNameLength = 7;
+  // One to fifteen lower-case letters and digits, the first a letter.
+  static constexpr std::size_t kMaxNameLength = 15;
 
   constexpr DeviceId() noexcept : name_{'c', 'p', 'u'} {}
   // std::nullopt if `name` is not a valid name (above), or is that of a data type or a layout.

@@ -2,6 +2,7 @@
 // both in one pass, the cast on that side of the tile where its elements are contiguous.
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "adapt/run_cast.h"
 #include "core/base/parallel.h"
@@ -100,27 +101,25 @@ class Side {
         block_(block_of(layout)),
         channels_(shape[1]),
         positions_(shape.elements(2, shape.rank())),
+        columns_(layout == Layout::channels_last ? channels_ : block_),
         bytes_(static_cast<std::int64_t>(element_bytes)) {}
 
   bool is_plain() const noexcept { return layout_ == Layout::plain; }
   // Rows of a tile are channels in the plain layout, positions in the others.
-  std::int64_t row_stride() const noexcept {
-    if (is_plain()) return positions_;
-    return block_ > 1 ? block_ : channels_;
-  }
+  std::int64_t row_stride() const noexcept { return is_plain() ? positions_ : columns_; }
   std::int64_t block() const noexcept { return block_; }
   // Offset in bytes of element [n, c, s].
   std::int64_t at(std::int64_t n, std::int64_t c, std::int64_t s) const noexcept {
     if (is_plain()) return ((n * channels_ + c) * positions_ + s) * bytes_;
-    if (block_ == 1) return ((n * positions_ + s) * channels_ + c) * bytes_;
-    const std::int64_t blocks = (channels_ + block_ - 1) / block_;
-    return (((n * blocks + c / block_) * positions_ + s) * block_ + c % block_) * bytes_;
+    const std::int64_t groups = (channels_ + columns_ - 1) / columns_;
+    return (((n * groups + c / columns_) * positions_ + s) * columns_ + c % columns_) * bytes_;
   }
 
  private:
   Layout layout_;
   std::int64_t block_;
   std::int64_t channels_, positions_;
+  std::int64_t columns_;  // channels that are side by side, in layouts other than the plain one
   std::int64_t bytes_;
 };
 
@@ -137,8 +136,9 @@ class LayoutKernel final : public Kernel {
     channels_ = shape[1];
     positions_ = shape.elements(2, shape.rank());
     const std::int64_t a = from_.block(), b = to_.block();
-    tile_channels_ = a > 1 && b > 1 ? std::min(a, b) : std::max(a, b);
-    if (tile_channels_ == 1) tile_channels_ = std::min(from_bytes_, to_bytes_) == 1 ? 64 : 32;
+    // Within one block on either side.
+    tile_channels_ = a > 1 && b > 1 ? std::gcd(a, b) : std::max(a, b);
+    if (a == 1 && b == 1) tile_channels_ = std::min(from_bytes_, to_bytes_) == 1 ? 64 : 32;
     tile_positions_ = kTileElements / tile_channels_;
     cast_first_ = from_.is_plain() || from_.block() == tile_channels_;
   }

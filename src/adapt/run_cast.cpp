@@ -8,7 +8,6 @@ namespace softneuro {
 namespace {
 
 constexpr std::int64_t kPiece = 1024;  // elements that pass through float32 at a time
-constexpr std::size_t kPadding = 16;   // the longest block of channels
 
 bool is_per_channel(const TensorSpec& spec) {
   return spec.type == DataType::qint8 && !is_per_tensor(*spec.quantization);
@@ -35,8 +34,9 @@ RunCast::Side::Side(const TensorSpec& spec) : type(spec.type), per_channel(is_pe
   scales = spec.quantization->scales;
   zero_points = spec.quantization->zero_points;
   if (!per_channel) return;
-  scales.resize(scales.size() + kPadding, 1.0f);
-  zero_points.resize(zero_points.size() + kPadding, 0);
+  const auto padding = static_cast<std::size_t>(block_of(spec.layout) - 1);
+  scales.resize(scales.size() + padding, 1.0f);
+  zero_points.resize(zero_points.size() + padding, 0);
 }
 
 Qint8Scale RunCast::Side::scale(RunChannels channels) const noexcept {

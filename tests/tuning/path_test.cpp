@@ -122,11 +122,13 @@ TEST_CASE("path: a choice that does not apply here is replaced and told") {
 
 TEST_CASE("path: formats and tuples are read back as written") {
   for (const char* text : {"float32", "float16:nhwc", "qint8:nchw16c", "int64", "-", "cuda:float32",
-                           "gpu1:float16:nhwc"})
+                           "gpu1:float16:nhwc", "float16:nchw4c", "qint8:nchw1024c",
+                           "accelerator0001:float32:nchw32c"})
     CHECK(Format::parse(text).value().str() == text);
   CHECK(Format::parse("cpu:float32").value().str() == "float32");
   for (const char* text : {"", "float31", "float32:", "float32:nhwcc", "nhwc", "cuda", "cuda:",
-                           ":float32", "CUDA:float32", "1gpu:float32", "accelerator:float32",
+                           ":float32", "CUDA:float32", "1gpu:float32", "accelerator00001:float32",
+                           "float32:nchw1c", "float32:nchw08c", "float32:nchw1025c",
                            "cuda:float32:nhwc:1", "float16:float32", "nhwc:float32"})
     CHECK_FALSE(Format::parse(text).ok());
   const FormatTuple tuple = FormatTuple::parse("float32:nhwc,-,int64 -> qint8:nhwc").value();

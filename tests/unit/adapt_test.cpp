@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <span>
 
 #include "core/base/element.h"
 #include "core/base/isa_variants.h"
@@ -19,6 +20,10 @@ namespace {
 
 constexpr Layout kLayouts[] = {Layout::plain, Layout::channels_last, Layout::nchw8c,
                                Layout::nchw16c};
+constexpr Layout kBlocks[] = {Layout::plain,       Layout::channels_last,
+                              Layout::blocked(2),  Layout::blocked(3),
+                              Layout::blocked(12), Layout::nchw16c,
+                              Layout::blocked(32), Layout::blocked(Layout::kMaxBlock)};
 
 // A data type and, for qint8, what it means.
 struct Meaning {
@@ -136,32 +141,57 @@ int differences(const TensorSpec& from, const TensorSpec& to, std::vector<std::u
   return wrong;
 }
 
+// cpu/direct against cpu/naive, from every format to every other. The number of pairs.
+int check_all(const Shape& shape, const std::vector<Meaning>& all,
+              std::span<const Layout> layouts) {
+  int pairs = 0;
+  for (const Meaning& a : all)
+    for (const Layout layout : layouts) {
+      const TensorSpec from = spec_of(shape, a, layout);
+      const std::vector<std::uint8_t> source = source_of(from);
+      for (const Meaning& b : all)
+        for (const Layout to_layout : layouts) {
+          const TensorSpec to = spec_of(shape, b, to_layout);
+          const Problem problem = problem_of(from, to);
+          INFO(problem.str());
+          const Routine* direct = registry().find("adapt", "cpu/direct");
+          REQUIRE(RoutineContext(registry()).check(*direct, problem).ok());
+          auto expected = adapted("cpu/naive", problem, source, 1);
+          auto actual = adapted("cpu/direct", problem, source, 1);
+          REQUIRE(differences(from, to, expected, actual) == 0);
+          if (shape.elements() > 5000) REQUIRE(adapted("cpu/direct", problem, source, 2) == actual);
+          ++pairs;
+        }
+    }
+  return pairs;
+}
+
 TEST_CASE("adapt cpu/direct gives what cpu/naive gives, from every format to every other") {
   const Shape shapes[] = {{1, 3, 5, 7},    {2, 16, 4, 4},   {1, 37, 9, 10}, {2, 8, 3},
                           {1, 1, 6, 6},    {3, 20, 1, 1},   {1, 70, 70, 3}, {1, 64, 33, 17},
                           {2, 5, 3, 2, 4}, {1, 2, 129, 70}, {1, 4, 50, 50}};
-  int pairs = 0;
-  for (const Shape& shape : shapes)
-    for (const Meaning& a : meanings(shape))
-      for (const Layout layout : kLayouts) {
-        const TensorSpec from = spec_of(shape, a, layout);
-        const std::vector<std::uint8_t> source = source_of(from);
-        for (const Meaning& b : meanings(shape))
-          for (const Layout to_layout : kLayouts) {
-            const TensorSpec to = spec_of(shape, b, to_layout);
-            const Problem problem = problem_of(from, to);
-            INFO(problem.str());
-            const Routine* direct = registry().find("adapt", "cpu/direct");
-            REQUIRE(RoutineContext(registry()).check(*direct, problem).ok());
-            auto expected = adapted("cpu/naive", problem, source, 1);
-            auto actual = adapted("cpu/direct", problem, source, 1);
-            REQUIRE(differences(from, to, expected, actual) == 0);
-            if (shape.elements() > 5000)
-              REQUIRE(adapted("cpu/direct", problem, source, 2) == actual);
-            ++pairs;
-          }
-      }
-  CHECK(pairs == 11 * 28 * 28);
+  for (const Shape& shape : shapes) CHECK(check_all(shape, meanings(shape), kLayouts) == 28 * 28);
+}
+
+TEST_CASE("adapts convert from and to blocks of any size") {
+  for (const Shape& shape : {Shape{2, 37, 5, 3}, Shape{1, 64, 2, 9}, Shape{1, 3, 7}}) {
+    const std::vector<Meaning> all = meanings(shape);
+    CHECK(check_all(shape, {all[0], all[1], all[3], all[5]}, kBlocks) == 32 * 32);
+  }
+  // And back: as it was. The reference for what cpu/naive does with blocks is the plain tensor.
+  const Shape shape{1, 5, 2, 3};
+  const TensorSpec plain = spec_of(shape, {DataType::float32, {}}, Layout::plain);
+  TensorSpec blocked = plain;
+  blocked.layout = Layout::blocked(4);
+  std::vector<std::uint8_t> bytes(30 * sizeof(float));
+  auto* const numbers = reinterpret_cast<float*>(bytes.data());
+  for (int i = 0; i < 30; ++i) numbers[i] = static_cast<float>(i + 1);
+  const auto stored = adapted("cpu/naive", problem_of(plain, blocked), bytes, 1);
+  REQUIRE(stored.size() == 48 * sizeof(float));
+  const auto* const at = reinterpret_cast<const float*>(stored.data());
+  CHECK((at[0] == 1 && at[1] == 7 && at[3] == 19 && at[4] == 2));  // position 0, then position 1
+  CHECK((at[24] == 25 && at[25] == 0 && at[27] == 0 && at[28] == 26));  // the last channel, padding
+  CHECK(adapted("cpu/naive", problem_of(blocked, plain), stored, 1) == bytes);
 }
 
 TEST_CASE("adapt cpu/direct casts tensors of any rank, with scales along any axis") {
@@ -204,8 +234,8 @@ TEST_CASE("a no-op adapt leaves the bytes as they are, and no other one does") {
                           {2, 16, 4, 4}, {2, 8, 5, 4},  {3, 32, 1},    {1, 32, 1, 1}, {5, 16}};
   int noop_adapts = 0, others = 0;
   for (const Shape& shape : shapes)
-    for (const Layout from : kLayouts)
-      for (const Layout to : kLayouts) {
+    for (const Layout from : kBlocks)
+      for (const Layout to : kBlocks) {
         if (shape.rank() < 3 && (from != Layout::plain || to != Layout::plain)) continue;
         const Problem problem = problem_of(spec_of(shape, {DataType::float32, {}}, from),
                                            spec_of(shape, {DataType::float32, {}}, to));

@@ -179,8 +179,10 @@ TEST_CASE("plugin_loader: malformed tables are refused, and the registry stays a
     CHECK_THAT(refusal(table), Contains("plugin 'test.so', routine 1") && Contains("null"));
   }
   SECTION("descriptors") {
-    for (const char* text : {"", "cpu", "cpu/", "cpu/Naive", "gpu/x", "cpu:float31/x",
-                             "cpu:float32:nchw3c/x", "cpu:float32:plain:x/x"}) {
+    for (const char* text :
+         {"", "cpu", "cpu/", "cpu/Naive", "gpu/x", "cpu:float31/x", "cpu:float32:nchw1c/x",
+          "cpu:float32:nchw08c/x", "cpu:float32:nchw1025c/x", "cpu:nchw4c/x", "nhwc/x", "float32/x",
+          "cpu:/x", "cpu:float32:/x", "cpu:cpu:float32/x", "cpu:float32:plain:x/x"}) {
       table.second.descriptor = text;
       CHECK_THAT(refusal(table), Contains("routine 1"));
     }
@@ -349,6 +351,58 @@ TEST_CASE("plugin_host: lists and texts among the parameters") {
   REQUIRE(chosen.ok());
   CHECK((*chosen)->routine().descriptor().str() == "cpu/test_first");
   CHECK(was_asked);
+}
+
+TEST_CASE("plugin_host: the layout of a routine in blocks") {
+  static_assert(SN_PLUGIN_LAYOUT(SN_PLUGIN_PLAIN, 1) == SN_PLUGIN_PLAIN &&
+                SN_PLUGIN_LAYOUT(SN_PLUGIN_CHANNELS_LAST, 1) == SN_PLUGIN_CHANNELS_LAST);
+  static int kernels;
+  kernels = 0;
+  Table table;
+  table.second = make_routine("softmax", "cpu:float32:nchw4c/test_blocks");
+  table.second.applicable = [](const sn_plugin_routine*, const sn_plugin_problem* problem, char*,
+                               std::size_t) -> int32_t {
+    sn_plugin_spec x{};
+    x.struct_size = sizeof(x);
+    REQUIRE(problem->host->input(problem, 0, &x) == 1);
+    CHECK(x.layout == SN_PLUGIN_LAYOUT(SN_PLUGIN_PLAIN, 4));
+    CHECK(SN_PLUGIN_BLOCK_OF(x.layout) == 4);
+    CHECK(x.dims[1] == 6);
+    return 1;
+  };
+  table.second.run = [](const sn_plugin_routine*, const sn_plugin_kernel*,
+                        const sn_plugin_context* context, char*, std::size_t) {
+    ++kernels;
+    CHECK(context->outputs[0]->layout == SN_PLUGIN_LAYOUT(SN_PLUGIN_PLAIN, 4));
+    return sn_plugin_status{SN_PLUGIN_OK};
+  };
+  Registry registry = *make_builtin_registry();
+  REQUIRE(add(table, registry).ok());
+  const Routine* const routine = registry.find("softmax", "cpu:float32:nchw4c/test_blocks");
+  REQUIRE(routine != nullptr);
+  const Problem model =
+      *make_problem(make_layer("softmax", 1),
+                    std::vector<TensorSpec>{spec_of(DataType::float32, Shape{1, 6, 2, 2})});
+  const auto made = RoutineContext(registry).implement(
+      *routine, with_formats(model, routine->formats(model).at(0)));
+  INFO(made.status().message());
+  REQUIRE(made.ok());
+  const auto kernel = *(*made)->create({});
+  const Tensor x = *Tensor::create(DataType::float32, model.inputs[0].shape, default_allocator(),
+                                   Layout::blocked(4));
+  Tensor y = *x.clone();
+  const TensorView input{x.data_type(), x.layout(), x.shape(), const_cast<void*>(x.data())};
+  TensorView output{y.data_type(), y.layout(), y.shape(), y.mutable_data()};
+  const auto pool = *create_thread_pool(1);
+  std::vector<std::byte> workspace(kernel->workspace_bytes() + 1);
+  Context context({&input, 1}, {&output, 1}, workspace.data(), *pool);
+  CHECK(kernel->run(context).ok());
+  CHECK(kernels == 1);
+  // Another layout is refused before the plugin is asked.
+  const Problem other =
+      with_formats(model, uniform_formats(model, DataType::float32, Layout::blocked(8)).at(0));
+  CHECK_THAT(RoutineContext(registry).check(*routine, other).reason(),
+             Contains("input 0 is nchw8c, the routine's layout is nchw4c"));
 }
 
 // --- kernels -------------------------------------------------------------------------------------

@@ -160,8 +160,8 @@ TEST_CASE("post-ops: every broadcast form in every layout", "[post_ops]") {
       {{2, 1, 1, 1}, true},
   };
   for (const DataType type : {DataType::float32, DataType::float64, DataType::int32})
-    for (const Layout layout :
-         {Layout::plain, Layout::channels_last, Layout::nchw8c, Layout::nchw16c})
+    for (const Layout layout : {Layout::plain, Layout::channels_last, Layout::nchw8c,
+                                Layout::nchw16c, Layout::blocked(12)})
       for (const std::int64_t piece : {1, 13, 64, 350, 100000}) {
         INFO(to_string(type) << " " << to_string(layout) << " in pieces of " << piece);
         for (const Operand& operand : operands)
@@ -171,7 +171,8 @@ TEST_CASE("post-ops: every broadcast form in every layout", "[post_ops]") {
 }
 
 TEST_CASE("post-ops: shapes with dimensions of one", "[post_ops]") {
-  for (const Layout layout : {Layout::plain, Layout::channels_last, Layout::nchw16c})
+  for (const Layout layout :
+       {Layout::plain, Layout::channels_last, Layout::nchw16c, Layout::blocked(32)})
     for (const Shape& shape : {Shape{1, 16, 1, 1}, Shape{3, 1, 2, 2}, Shape{1, 33, 1, 9}}) {
       INFO(shape.str() << " " << to_string(layout));
       check_program(Fused(DataType::float32, shape, layout,

@@ -25,6 +25,48 @@ TEST_CASE("storage_bytes counts the padding of blocked layouts", "[tensor]") {
   CHECK(storage_bytes(DataType::float16, Shape{1, 17, 2, 2}, Layout::nchw8c) == 24 * 4 * 2);
   CHECK(storage_bytes(DataType::int64, Shape{INT64_MAX / 4}, Layout::plain) == -1);
   CHECK(storage_bytes(DataType::float32, Shape{4}, Layout::nchw16c) == -1);
+  for (const int block : {2, 3, 4, 17, 32, 1000, Layout::kMaxBlock}) {
+    const std::int64_t channels = (17 + block - 1) / block * block;
+    CHECK(storage_bytes(DataType::float32, {2, 17, 3}, Layout::blocked(block)) == channels * 24);
+    CHECK(storage_bytes(DataType::qint8, {2, 17, 3}, Layout::blocked(block)) == channels * 6);
+    CHECK(Tensor::create(DataType::qint8, {2, 17, 3}, default_allocator(), Layout::blocked(block))
+              .value()
+              .bytes() == static_cast<std::size_t>(channels) * 6);
+  }
+  CHECK(storage_bytes(DataType::qint8, {1, INT64_MAX - 1, 1}, Layout::blocked(4)) == -1);
+}
+
+TEST_CASE("layouts are read back as written, and nothing else is one", "[tensor]") {
+  STATIC_REQUIRE(sizeof(Layout) <= 4);
+  STATIC_REQUIRE(std::is_trivially_copyable_v<Layout>);
+  STATIC_REQUIRE(Layout() == Layout::plain);
+  STATIC_REQUIRE(Layout::blocked(8) == Layout::nchw8c);
+  STATIC_REQUIRE(Layout::channels_last < Layout::nchw8c);
+  STATIC_REQUIRE(Layout::nchw8c < Layout::nchw16c);
+  STATIC_REQUIRE(block_of(Layout::channels_last) == 1);
+  STATIC_REQUIRE(order_of(Layout::channels_last) == Layout::Order::channels_last);
+  CHECK(Layout::parse("plain") == Layout::plain);
+  CHECK(Layout::parse("nhwc") == Layout::channels_last);
+  CHECK(Layout::parse("nchw16c") == Layout::nchw16c);
+  for (int block = 2; block <= Layout::kMaxBlock; ++block) {
+    const Layout layout = Layout::blocked(block);
+    REQUIRE(block_of(layout) == block);
+    REQUIRE(to_string(layout) == "nchw" + std::to_string(block) + 'c');
+    REQUIRE(Layout::parse(to_string(layout)) == layout);
+  }
+  for (const char* name : {"", "nchw", "nchwc", "nchw1c", "nchw0c", "nchw08c", "nchw-8c", "nchw+8c",
+                           "nchw8", "nchw8cc", "nchw8C", "nchw 8c", "nchw1025c", "NCHW8c",
+                           "nchw99999999999999999999c", "nhwc8c", "nhw8c", "plain "})
+    CHECK_FALSE(Layout::parse(name).has_value());
+}
+
+TEST_CASE("names of devices have up to fifteen letters and digits", "[tensor]") {
+  STATIC_REQUIRE(std::is_trivially_copyable_v<DeviceId>);
+  for (const char* name : {"cpu", "cuda1", "tensorrt", "directml", "accelerator0001", "nchw1025c"})
+    CHECK(std::string(DeviceId::parse(name).value().c_str()) == name);
+  for (const char* name : {"", "accelerator00001", "1gpu", "Cuda", "cuda:1", "cuda_1", "float32",
+                           "plain", "nhwc", "nchw8c", "nchw4c", "nchw1024c"})
+    CHECK_FALSE(DeviceId::parse(name).has_value());
 }
 
 TEST_CASE("storage_bytes: a zero among dimensions whose product overflows is refused", "[tensor]") {

@@ -1,6 +1,7 @@
 #include "softneuro/types.h"
 
 #include <bit>
+#include <charconv>
 #include <iterator>
 
 namespace softneuro {
@@ -44,13 +45,18 @@ bool is_integer(DataType type) noexcept {
   return type >= DataType::int8 && type <= DataType::uint64;
 }
 
-const char* to_string(Layout layout) noexcept {
-  constexpr const char* kNames[kLayoutCount] = {"plain", "nhwc", "nchw8c", "nchw16c"};
-  const auto index = static_cast<std::size_t>(layout);
-  return index < std::size(kNames) ? kNames[index] : "unknown";
+std::string to_string(Layout layout) {
+  if (block_of(layout) > 1) return "nchw" + std::to_string(block_of(layout)) + 'c';
+  return layout == Layout::plain ? "plain" : "nhwc";
 }
-int block_of(Layout layout) noexcept {
-  return layout == Layout::nchw8c ? 8 : layout == Layout::nchw16c ? 16 : 1;
+
+std::optional<Layout> Layout::parse(std::string_view name) noexcept {
+  int block = 0;
+  if (name.starts_with("nchw")) std::from_chars(name.data() + 4, name.data() + name.size(), block);
+  const Layout layout = block >= 2 && block <= kMaxBlock ? blocked(block)
+                        : name == "nhwc"                 ? channels_last
+                                                         : plain;
+  return name == to_string(layout) ? std::optional(layout) : std::nullopt;
 }
 
 std::optional<DeviceId> DeviceId::parse(std::string_view name) noexcept {
@@ -62,9 +68,7 @@ std::optional<DeviceId> DeviceId::parse(std::string_view name) noexcept {
     if (!is_letter(name[i]) && !(name[i] >= '0' && name[i] <= '9')) return {};
     id.name_[i] = name[i];
   }
-  if (parse_data_type(name) != DataType::undefined) return {};
-  for (int i = 0; i < kLayoutCount; ++i)
-    if (name == to_string(static_cast<Layout>(i))) return {};
+  if (parse_data_type(name) != DataType::undefined || Layout::parse(name)) return {};
   return id;
 }
 

@@ -8,17 +8,14 @@
 #include "core/childnet/childnet_kernel.h"
 #include "core/childnet/childnet_text.h"
 #include "core/routine/evaluate.h"
-#include "core/routine/format.h"
+#include "core/routine/noop_adapt.h"
 
 namespace softneuro {
 namespace {
 
 // Elements lie in the order of the plain layout.
 bool lies_as_plain(const TensorSpec& spec) {
-  if (spec.layout == Layout::plain || spec.shape.rank() < 2) return true;
-  const std::int64_t spatial = spec.shape.elements(2, spec.shape.rank());
-  const bool whole = spec.shape[1] % block_of(spec.layout) == 0;
-  return (spatial == 1 && whole) || (spec.layout == Layout::channels_last && spec.shape[1] == 1);
+  return is_noop_adapt(spec.shape, {spec.type, spec.layout}, {spec.type, Layout::plain}, true);
 }
 
 bool all_constant(const ExpandedChildnet& expanded, const Layer& layer) {

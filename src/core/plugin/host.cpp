@@ -13,7 +13,8 @@ namespace {
 static_assert(SN_PLUGIN_MAX_RANK == kMaxRank && SN_PLUGIN_ALIGNMENT == kTensorAlignment);
 static_assert(SN_PLUGIN_QINT8 == static_cast<int>(DataType::qint8) &&
               SN_PLUGIN_BOOLEAN == static_cast<int>(DataType::boolean));
-static_assert(SN_PLUGIN_NCHW16C == static_cast<int>(Layout::nchw16c));
+static_assert(SN_PLUGIN_CHANNELS_LAST == static_cast<int>(Layout::Order::channels_last) &&
+              SN_PLUGIN_MAX_BLOCK == Layout::kMaxBlock);
 static_assert(SN_PLUGIN_INTERNAL == static_cast<int>(StatusCode::internal) &&
               SN_PLUGIN_IO_ERROR == static_cast<int>(StatusCode::io_error));
 
@@ -28,7 +29,7 @@ void give(const T& from, T* to) noexcept {
 template <class T>
 void set_shape(T& to, DataType type, Layout layout, const Shape& shape) noexcept {
   to.type = static_cast<std::int32_t>(type);
-  to.layout = static_cast<std::int32_t>(layout);
+  to.layout = SN_PLUGIN_LAYOUT(static_cast<std::int32_t>(order_of(layout)), block_of(layout));
   to.rank = shape.rank();
   std::copy(shape.dims().begin(), shape.dims().end(), to.dims);
 }

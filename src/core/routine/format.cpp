@@ -41,18 +41,12 @@ bool is_real(DataType type) {
          type == DataType::qint8;
 }
 
-std::optional<Layout> find_layout(std::string_view name) {
-  for (int i = 0; i < kLayoutCount; ++i)
-    if (name == to_string(static_cast<Layout>(i))) return static_cast<Layout>(i);
-  return std::nullopt;
-}
-
 std::string Format::str() const {
   if (!present()) return "-";
   std::string text;
   if (!device.is_host()) text = std::string(device.c_str()) + ':';
   text += to_string(type);
-  if (layout != Layout::plain) text += std::string(":") + to_string(layout);
+  if (layout != Layout::plain) text += ':' + to_string(layout);
   return text;
 }
 
@@ -69,13 +63,13 @@ Result<Format> Format::parse(std::string_view text) {
   }
   format.type = parse_data_type(text.substr(0, colon));
   const auto layout = colon == std::string_view::npos ? std::optional(Layout::plain)
-                                                      : find_layout(text.substr(colon + 1));
+                                                      : Layout::parse(text.substr(colon + 1));
   if (!format.present() || !layout)
     return invalid_argument(
-        "'{}' is not a format (a data type, perhaps with a device before it and a layout behind "
-        "it: "
-        "float32, float32:nhwc, cuda:float32:nhwc)",
-        whole);
+        "'{}' is not a format: [device:]data_type[:layout], as cuda:float32:nhwc, with a layout "
+        "plain, "
+        "nhwc or nchw<B>c, where B is from 2 to {}",
+        whole, Layout::kMaxBlock);
   format.layout = *layout;
   return format;
 }

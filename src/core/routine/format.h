@@ -39,9 +39,6 @@ struct FormatTuple {
 // Real numbers: the tensors whose data type a schema may change.
 SN_INTREE bool is_real(DataType type);
 
-// The inverse of to_string(Layout).
-std::optional<Layout> find_layout(std::string_view name);
-
 // The format that a spec has now.
 inline Format format_of(const TensorSpec& spec) {
   return {spec.type, spec.layout, spec.device};

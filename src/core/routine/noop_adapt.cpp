@@ -8,14 +8,12 @@ bool is_noop_adapt(const Shape& shape, Format from, Format to, bool same_quantiz
     return false;
   if (from.layout == to.layout || shape.elements() == 0) return true;
   if (shape.rank() < 3) return false;
-  const std::int64_t positions = shape.elements(2, shape.rank());
-  // With one position, or one channel, the order of the two does not matter; nor does it where the
-  // channels are one block. Padding makes the difference else.
+  // Of one position, layouts differ in their padding alone.
+  if (shape.elements(2, shape.rank()) == 1)
+    return storage_bytes(from.type, shape, from.layout) == storage_bytes(to.type, shape, to.layout);
+  // Where the channels are one block, or one channel, the order is that of channels-last.
   const auto is_channels_last = [&](Layout layout) {
-    return layout == Layout::channels_last ||
-           (layout == Layout::plain && (positions == 1 || shape[1] == 1)) ||
-           (block_of(layout) > 1 &&
-            (shape[1] == block_of(layout) || (positions == 1 && shape[1] % block_of(layout) == 0)));
+    return layout == Layout::channels_last || shape[1] == block_of(layout);
   };
   return is_channels_last(from.layout) && is_channels_last(to.layout);
 }

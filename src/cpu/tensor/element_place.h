@@ -14,8 +14,7 @@ inline std::int64_t element_place(std::int64_t index, const Shape& shape, Layout
   const std::int64_t s = index % inner;
   const std::int64_t c = index / inner % channels;
   const std::int64_t n = index / inner / channels;
-  if (layout == Layout::channels_last) return (n * inner + s) * channels + c;
-  const std::int64_t block = block_of(layout);
+  const std::int64_t block = layout == Layout::channels_last ? channels : block_of(layout);
   const std::int64_t blocks = (channels + block - 1) / block;
   return ((n * blocks + c / block) * inner + s) * block + c % block;
 }

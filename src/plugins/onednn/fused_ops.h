@@ -48,6 +48,7 @@ FusedOps fuse_float(const Problem& problem, int channel_axis, std::size_t most);
 std::optional<FusedOps> fuse_quantized(const Problem& problem, int channel_axis);
 
 // The format of a tensor, or of a part of one, of that shape. `dims`: logical order, as the shape.
+// `layout`: plain, channels_last, nchw8c or nchw16c.
 dnnl::memory::desc desc_of(const dnnl::memory::dims& dims, dnnl::memory::data_type type,
                            Layout layout);
 // float32 and bfloat16.

@@ -8,7 +8,7 @@ namespace softneuro {
 
 // Adds the routine cpu:<type>:<layout>/<algorithm> of conv1, conv2 and conv3, of that
 // rank. Gemm: TiledGemm, HalfGemm or SplitPrecisionGemm, whose numbers are of that type;
-// layout: channels_last, or with TiledGemm a blocked one. Parameters: see gemm_layer.h.
+// layout: channels_last, or with TiledGemm nchw8c or nchw16c. Parameters: see gemm_layer.h.
 template <class Gemm>
 Status add_packed_convs(Registry& registry, Layout layout, std::string_view algorithm, int rank,
                         const typename Gemm::Ops& ops);

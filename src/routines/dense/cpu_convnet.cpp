@@ -46,13 +46,11 @@ class ConvNet final : public ChildnetRoutine {
 
   RoutineParams own_params(const Problem&) const override {
     RoutineParams params;
-    params.set("layout", std::string(to_string(Layout::plain)));
+    params.set("layout", to_string(Layout::plain));
     return params;
   }
   std::vector<ParamAxis> own_axes(const Problem&) const override {
-    return {
-        {"layout",
-         {std::string(to_string(Layout::plain)), std::string(to_string(Layout::channels_last))}}};
+    return {{"layout", {to_string(Layout::plain), to_string(Layout::channels_last)}}};
   }
   Layout inner_layout(const RoutineParams& params) const override {
     return params.text("layout") == to_string(Layout::plain) ? Layout::plain

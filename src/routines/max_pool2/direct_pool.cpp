@@ -27,11 +27,9 @@ class DirectPoolKernel final : public Kernel {
         function_(kind == PoolKind::max ? pool_functions().max : pool_functions().mean),
         post_ops_(std::move(post_ops)) {
     const TensorSpec& x = problem.inputs[0];
-    const std::int64_t block = block_of(x.layout);
-    const std::int64_t blocks = (x.shape[1] + block - 1) / block;
-    if (x.layout == Layout::channels_last) task_.inner = x.shape[1];
-    if (block > 1) task_.inner = block;
-    planes_ = x.shape[0] * (x.layout == Layout::channels_last ? 1 : blocks);
+    const bool is_last = x.layout == Layout::channels_last;
+    task_.inner = is_last ? x.shape[1] : block_of(x.layout);
+    planes_ = x.shape[0] * (is_last ? 1 : (x.shape[1] + task_.inner - 1) / task_.inner);
     task_.type = x.type;
     element_bytes_ = static_cast<std::int64_t>(size_of(x.type));
     if (x.type == DataType::qint8) quantize(problem, kind);
