@@ -1,4 +1,5 @@
-// Out-of-tree routines: the binary interface of SoftNeuro's plugins. C99; includes plugin_host.h alone.
+// Out-of-tree routines: the binary interface of SoftNeuro's plugins. C99; includes plugin_host.h
+// alone.
 //
 // A plugin is a shared library that exports sn_plugin_entry. It links nothing of SoftNeuro and is
 // loaded only where an application names it: NetOptions::plugins, or SOFTNEURO_PLUGINS in the

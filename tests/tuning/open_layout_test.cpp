@@ -13,6 +13,7 @@
 #include "net/tuned_plan.h"
 #include "small_net.h"
 #include "softneuro/tune.h"
+#include "support/simple_routine.h"
 #include "support/temporary_folder.h"
 #include "support/tensor_difference.h"
 
@@ -167,8 +168,8 @@ TEST_CASE("open layout: a net is tuned to such routines, saved, and loaded to th
   const Tensor expected = run(net);
   add_routines(net);
   TuneOptions options;
-  options.use_cache = false;
-  options.pin = {{"stem", kConv}, {"soft", kSoftmax}, {"last", kConv}};
+  options.cache.disabled = true;
+  options.selection.pin = {{"stem", kConv}, {"soft", kSoftmax}, {"last", kConv}};
   const auto report = net.tune(options);
   INFO(report.status().message());
   REQUIRE(report.ok());
