@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "core/dnn/file.h"
+#include "core/layers/builtin_layers.h"
 #include "core/plan/plan_impl.h"
 #include "device/split_nets.h"
 #include "net/make_runtime.h"
@@ -225,6 +226,27 @@ TEST_CASE("split: a file tuned for a device loads where that is absent, answers,
   for (std::size_t o = 0; o < expected.size(); ++o)
     CHECK(difference(outputs.at(loaded.outputs()[o].name), expected[o], kTolerance) == "");
   CHECK(log.find("test/pages cannot be used here") != std::string::npos);
+}
+
+TEST_CASE("split: a path on a device of a long name is saved and loaded") {
+  SplitNet net = branching_net();
+  const DeviceId id = *DeviceId::parse("accelerator0001");
+  const auto control = std::make_shared<TestControl>();
+  control->name = "another device";
+  REQUIRE(add_test_device(const_cast<Registry&>(net.runtime->registry()), control, id).ok());
+  RoutinePath path = net.random_path(2, 1.0, id);
+  path.machine = machine_of(path, net.runtime->registry(), 1);
+  path.shapes = {{"image", net.shapes[0]}};
+  CHECK(path.machine.find("another device") != std::string::npos);
+  const TemporaryFolder folder;
+  REQUIRE(save_dnn(*net.graph, folder.file("split.dnn"), std::span(&path, 1)).ok());
+  DnnContents loaded = load_dnn_contents(folder.file("split.dnn"), builtin_layer_types()).value();
+  const std::vector<Tensor> expected = net.run(net.plan({}));
+  net.graph = std::make_shared<const Graph>(std::move(loaded.graph));
+  const auto plan = net.plan(loaded.paths.at(0));
+  CHECK(steps_on_devices(*plan) > 5);
+  CHECK_THAT(plan->describe(), Catch::Contains("accelerator0001/pages"));
+  check_same(net.run(plan), expected);
 }
 
 TEST_CASE("split: a path whose adapts name routines of another device takes the default ones") {

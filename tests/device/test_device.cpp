@@ -363,7 +363,7 @@ class TestImplementation final : public Implementation {
 class TestRoutine final : public Routine {
  public:
   TestRoutine(const std::string& layer_type, const TestDevice& device)
-      : Routine(layer_type, "test/pages"), device_(device) {}
+      : Routine(layer_type, std::string(device.id().c_str()) + "/pages"), device_(device) {}
 
  protected:
   bool supports_post_ops(const Problem&) const override { return true; }
@@ -387,8 +387,8 @@ bool works_there(const Routine& routine, const Registry& registry) {
 
 }  // namespace
 
-Status add_test_device(Registry& registry, std::shared_ptr<TestControl> control) {
-  auto device = std::make_unique<TestDevice>(*DeviceId::parse("test"), std::move(control));
+Status add_test_device(Registry& registry, std::shared_ptr<TestControl> control, DeviceId id) {
+  auto device = std::make_unique<TestDevice>(id, std::move(control));
   const TestDevice& added = *device;
   SN_RETURN_IF_ERROR(add_device(registry, std::move(device)));
   for (const Routine* routine : registry.all())

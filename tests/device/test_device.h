@@ -64,8 +64,9 @@ class TestControl {
   std::atomic<int> calls_[kFaultCount] = {};
 };
 
-// Adds the device "test", and for every layer type that has cpu/naive, and whose shapes do not
-// depend on data, a routine test/pages: that one at work on the device's pages.
-Status add_test_device(Registry& registry, std::shared_ptr<TestControl> control);
+// Adds a device, and for every layer type that has cpu/naive, and whose shapes do not
+// depend on data, a routine DEVICE/pages: that one at work on the device's pages.
+Status add_test_device(Registry& registry, std::shared_ptr<TestControl> control,
+                       DeviceId id = *DeviceId::parse("test"));
 
 }  // namespace softneuro::test
