@@ -78,7 +78,7 @@ void run_in_turns(std::vector<Runner>& runners, std::size_t rounds) {
   std::vector<std::size_t> order(runners.size());
   std::iota(order.begin(), order.end(), 0);
   for (std::size_t round = 0; round < rounds; ++round) {
-    std::ranges::rotate(order, order.begin() + 1);
+    std::rotate(order.begin(), order.begin() + 1, order.end());
     for (const std::size_t i : order) {
       (void)runners[i].bench.run();  // its own weights and tensors are in the caches
       const Result<double> us = runners[i].bench.run();
