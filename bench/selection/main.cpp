@@ -8,6 +8,7 @@
 // finds. All of them and the default plan run in turns; times are medians in microseconds, ratios
 // medians of a round's, in brackets their quartiles. NET: a .onnx or .dnn file.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -44,8 +45,7 @@ struct Runner {
 };
 
 double quantile(std::vector<double> values, double q) {
-  const auto nth = values.begin() +
-                   static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1) + 0.5);
+  const auto nth = values.begin() + std::lround(q * static_cast<double>(values.size() - 1));
   std::ranges::nth_element(values, nth);
   return *nth;
 }

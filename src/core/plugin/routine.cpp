@@ -157,6 +157,8 @@ class PluginImplementation final : public Implementation {
   std::optional<RoutineParams> propose(std::span<const Trial> known) const {
     std::vector<sn_plugin_trial> trials;
     std::vector<const sn_plugin_trial*> pointers;
+    trials.reserve(known.size());
+    pointers.reserve(known.size());
     for (const Trial& trial : known)
       trials.push_back({sizeof(sn_plugin_trial), to_plugin(trial.params), trial.us});
     for (const sn_plugin_trial& trial : trials) pointers.push_back(&trial);

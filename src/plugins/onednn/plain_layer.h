@@ -17,13 +17,13 @@ struct PlainPart {
 
 // One layer type. float32, or qint8 where the layer moves elements: then the library sees bytes.
 struct PlainLayer {
-  const char* layer_type;
+  const char* layer_type = nullptr;
   // Whether there is an operation that means the same, apart from what code the library has for it;
   // the data types of inputs and outputs included. There is something to compute.
-  Applicability (*applicable)(const Problem& problem);
+  Applicability (*applicable)(const Problem& problem) = nullptr;
   // For `threads` threads. Never empty. Precondition: applicable(problem). May throw dnnl::error,
   // too: then the library does not know the operation.
-  std::vector<PlainPart> (*parts)(const Problem& problem, int threads);
+  std::vector<PlainPart> (*parts)(const Problem& problem, int threads) = nullptr;
   // An input that the primitives read exactly where they write output 0; −1, or null: there is
   // none.
   int (*in_place_input)(const Problem& problem) = nullptr;

@@ -303,7 +303,7 @@ Status UnitProfiler::ProblemProfile::profile_each() {
     if (!candidates_[c].wrong && std::isinf(candidates_[c].unit_us)) {
       SN_RETURN_IF_ERROR(check_cancelled(profiler_.budget_.cancel));
       if (profiler_.budget_.expired()) break;
-      const Status status = profile_one(c, known);
+      Status status = profile_one(c, known);
       if (status.code() == StatusCode::cancelled) return status;
       if (!status.ok()) drop(candidates_[c], status);
     }

@@ -10,6 +10,7 @@ Result<std::unique_ptr<Kernel>> make_center_crop_pad_move(const Problem& problem
   const Shape& x = problem.inputs[0].shape;
   const Shape& y = problem.outputs[0].shape;
   std::vector<PadAmount> amounts;
+  amounts.reserve(static_cast<std::size_t>(x.rank()));
   for (int a = 0; a < x.rank(); ++a) amounts.push_back(center_crop_pad_amount(x[a], y[a]));
   return make_pad_move(problem, amounts);
 }
