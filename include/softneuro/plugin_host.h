@@ -118,8 +118,7 @@ typedef struct sn_plugin_problem {
 typedef struct sn_plugin_trial {
   uint32_t struct_size;
   const sn_plugin_params* params;
-  double
-      time_us;  // of one run; infinity: not measured, or the kernel failed or computes too wrongly
+  double time_us;  // of one run; infinity: not measured, it failed, or its results are wrong
 } sn_plugin_trial;
 
 // --- running -------------------------------------------------------------------------------------

@@ -49,10 +49,12 @@ Result<TensorId> add_constant(sn_plugin_net& net, std::int32_t type, std::int32_
 Result<std::vector<TensorId>> add_layer(sn_plugin_net& net, const char* layer_type,
                                         const char* name, std::span<const std::int32_t> inputs,
                                         std::size_t output_count) {
-  const LayerType* type = layer_type == nullptr ? nullptr : builtin_layer_types().find(layer_type);
-  if (type == nullptr || name == nullptr)
-    return invalid_argument("a layer of the net has {}",
-                            type == nullptr ? "a type that does not exist" : "no name");
+  if (layer_type == nullptr || name == nullptr)
+    return invalid_argument("a layer of the net has no {}", name == nullptr ? "name" : "type");
+  const LayerType* type = builtin_layer_types().find(layer_type);
+  if (type == nullptr)
+    return invalid_argument("layer '{}' of the net has the type '{}', which does not exist", name,
+                            layer_type);
   std::vector<TensorId> from;
   for (const std::int32_t number : inputs) {
     SN_ASSIGN_OR_RETURN(from.emplace_back(), to_tensor(net.graph, number));

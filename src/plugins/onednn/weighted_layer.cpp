@@ -210,6 +210,10 @@ ParamSpace choice_space(const std::vector<WeightedChoice>& choices, const Proble
   space.allows = [known](const Params& params) {
     return std::find(known.begin(), known.end(), params) != known.end();
   };
+  // The library lists first what it takes to be fast.
+  space.rank = [known](const Params& params) {
+    return static_cast<double>(std::ranges::find(known, params) - known.begin());
+  };
   // An implementation that can be partitioned is not promising whole.
   if (layer_cost(problem).macs >= kWorthPartitioning)
     space.promising = [known](const Params& params) {
