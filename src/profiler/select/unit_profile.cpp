@@ -125,13 +125,13 @@ Status UnitProfiler::ProblemProfile::choose_inside(Candidate& candidate) {
     return ProblemProfile(profiler_, problem, context_.inside_childnet(), fill_both, candidates)
         .profile();
   };
-  CandidateRules rules = profiler_.rules;
-  rules.childnets = context_.childnet_depth() + 1 < kDeepestChildnet;
+  CandidateRules inside_rules = profiler_.rules;
+  inside_rules.childnets = context_.childnet_depth() + 1 < kDeepestChildnet;
   SN_ASSIGN_OR_RETURN(const ImplementationPtr implementation, implementation_of(candidate));
   SN_ASSIGN_OR_RETURN(
       const ChildnetInside inside,
       solve_inside(context_.inside_childnet(), *implementation->as_childnet(), candidate.params,
-                   rules, profiler_.exhaustive_ ? INFINITY : kBeaten * best_us(), core_.allocator(),
+                   inside_rules, profiler_.exhaustive_ ? INFINITY : kBeaten * best_us(), core_.allocator(),
                    measure));
   candidate.pruned = !inside.within_bound;
   if (!inside.known) return {};
