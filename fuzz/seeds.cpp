@@ -61,15 +61,15 @@ RoutinePath any_path(const Net& net, std::mt19937_64& random) {
   RoutinePath path;
   path.machine = machine_name();
   SmallAllocator allocator;
-  const auto core = make_runtime(small_options(allocator));
+  const auto runtime = make_runtime(small_options(allocator));
   std::vector<Shape> shapes;
   for (const TensorInfo& input : net.inputs()) {
-    if (!input.shape.is_static() || !core.ok()) return path;
+    if (!input.shape.is_static() || !runtime.ok()) return path;
     shapes.push_back(input.shape.to_shape());
     path.shapes.emplace(input.name, shapes.back());
   }
   const auto problems =
-      problems_of(*core, std::make_shared<const Graph>(NetAccess::graph(net)), shapes);
+      problems_of(*runtime, std::make_shared<const Graph>(NetAccess::graph(net)), shapes);
   if (!problems.ok()) return path;
   for (const LayerProblem& layer : problems->layers) {
     std::vector<Choice> choices;

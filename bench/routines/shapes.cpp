@@ -283,11 +283,11 @@ Result<Problem> parse_problem(const Registry& registry, std::string_view text) {
     return invalid_argument("'{}': conv, dense and matmul are known", d.type);
   }
   layer.type = registry.layer_types().find(d.type == "conv" ? "conv2" : d.type);
-  layer.own_inputs = static_cast<std::uint32_t>(shapes.size());
+  layer.layer_inputs = static_cast<std::uint32_t>(shapes.size());
   if (d.add) {
     PostOp op;
     op.kind = PostOp::Kind::binary;
-    op.input = layer.own_inputs;
+    op.input = layer.layer_inputs;
     layer.post_ops.push_back(op);
     shapes.push_back(y);
   }

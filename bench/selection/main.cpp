@@ -110,7 +110,7 @@ Status measure(const std::string& file, const Options& options) {
   SN_ASSIGN_OR_RETURN(Net net, file.ends_with(".dnn") ? Net::load(file, net_options)
                                                       : Net::import(file, net_options));
   TuneJob job;
-  job.core = NetAccess::runtime(net);
+  job.runtime = NetAccess::runtime(net);
   job.options = &options.tune;
   job.rules = rules_of(options.tune);
   job.graph = std::make_shared<const Graph>(NetAccess::graph(net));

@@ -73,7 +73,7 @@ class Inserter {
     layer.name = "adapt " + name;
     layer.inputs = {id};
     layer.outputs = {made};
-    layer.own_inputs = 1;
+    layer.layer_inputs = 1;
     choices_.emplace(layer.id, adapt_choice(id, produced_[id], wanted));
     done.push_back(std::move(layer));
     place->second = made;

@@ -140,10 +140,10 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
   SN_ASSIGN_OR_RETURN(const auto wanted, with_outputs(planned_graph, extra));
   std::shared_ptr<const Plan> plan;
   if (path == nullptr) {
-    SN_ASSIGN_OR_RETURN(plan, build_default_plan(core, wanted, shapes, cancel));
+    SN_ASSIGN_OR_RETURN(plan, build_default_plan(runtime, wanted, shapes, cancel));
   } else {
     ReplacedChoices replaced;
-    auto made = build_plan(core, wanted, shapes, *path, &replaced, cancel);
+    auto made = build_plan(runtime, wanted, shapes, *path, &replaced, cancel);
     if (!made.ok() && !replaced.summary.empty())  // as where packed weights are for what is missing
       return Status(made.status()).with_context(replaced.summary);
     SN_ASSIGN_OR_RETURN(plan, std::move(made));
@@ -173,9 +173,9 @@ bool Net::Impl::has_shapes(const RoutinePath& path, std::span<const Shape> shape
 std::shared_ptr<const RoutinePath> Net::Impl::path_for(std::span<const Shape> shapes) const {
   const RoutinePath* best = nullptr;
   int best_score = -1;
-  const int threads = core->pool().concurrency();
+  const int threads = runtime->pool().concurrency();
   for (const RoutinePath& path : paths) {
-    const bool same_machine = path.machine == machine_of(path, core->registry(), threads);
+    const bool same_machine = path.machine == machine_of(path, runtime->registry(), threads);
     const int score = 4 * same_machine + 2 * has_shapes(path, shapes) + (path.threads == threads);
     if (score <= best_score) continue;
     best = &path;
@@ -187,8 +187,8 @@ std::shared_ptr<const RoutinePath> Net::Impl::path_for(std::span<const Shape> sh
 void Net::Impl::log_path_match(const RoutinePath& path, std::span<const Shape> shapes,
                                const ReplacedChoices& replaced) const {
   std::vector<std::string> other;
-  const int threads = core->pool().concurrency();
-  const std::string machine = machine_of(path, core->registry(), threads);
+  const int threads = runtime->pool().concurrency();
+  const std::string machine = machine_of(path, runtime->registry(), threads);
   if (path.machine != machine)
     other.push_back(fmt::format("machine '{}' (here '{}')", path.machine, machine));
   if (path.threads != threads)
@@ -200,13 +200,13 @@ void Net::Impl::log_path_match(const RoutinePath& path, std::span<const Shape> s
       other.push_back(fmt::format("'{}' of {} (here {})", inputs[i].name, known->second.str(),
                                   shapes[i].str()));
   if (!other.empty())
-    core->log(
+    runtime->log(
         LogLevel::warning,
         fmt::format("the best-matching tuned path is for {}; it is used as far as it applies: "
                     "tune for what is here",
                     fmt::join(other, ", ")));
-  if (!replaced.summary.empty()) core->log(LogLevel::warning, replaced.summary);
-  for (const std::string& line : replaced.layers) core->log(LogLevel::info, line);
+  if (!replaced.summary.empty()) runtime->log(LogLevel::warning, replaced.summary);
+  for (const std::string& line : replaced.layers) runtime->log(LogLevel::info, line);
 }
 
 std::size_t Net::Impl::keep_path(RoutinePath path, std::shared_ptr<const Graph> tuned_graph,
@@ -227,7 +227,7 @@ std::size_t Net::Impl::keep_path(RoutinePath path, std::shared_ptr<const Graph> 
   graph = std::move(tuned_graph);
   ++revision;
   plans.clear();
-  core->packed_weights().clear();  // of candidates that were only tried
+  runtime->packed_weights().clear();  // of candidates that were only tried
   return dropped;
 }
 
@@ -262,7 +262,7 @@ Result<Net> NetAccess::from_graph(Graph graph, const NetOptions& options) noexce
     SN_RETURN_IF_ERROR(graph.sort());
     SN_RETURN_IF_ERROR(graph.infer_shapes());
     auto impl = std::make_shared<Net::Impl>();
-    SN_ASSIGN_OR_RETURN(impl->core, make_runtime(options));
+    SN_ASSIGN_OR_RETURN(impl->runtime, make_runtime(options));
     impl->graph = std::make_shared<const Graph>(std::move(graph));
     impl->inputs = describe(*impl->graph, impl->graph->inputs);
     impl->outputs = describe(*impl->graph, impl->graph->outputs);
@@ -275,9 +275,9 @@ Result<Net> NetAccess::from_graph(Graph graph, const NetOptions& options) noexce
 Result<Net> Net::Impl::of(DnnContents contents, const NetOptions& options) {
   SN_ASSIGN_OR_RETURN(Net net, NetAccess::from_graph(std::move(contents.graph), options));
   net.impl_->paths = std::move(contents.paths);
-  net.impl_->core->packed_weights().preload(std::move(contents.packed), *net.impl_->graph);
+  net.impl_->runtime->packed_weights().preload(std::move(contents.packed), *net.impl_->graph);
   for (const std::string& line : contents.unread_paths)
-    net.impl_->core->log(LogLevel::warning, line);
+    net.impl_->runtime->log(LogLevel::warning, line);
   return net;
 }
 
@@ -345,7 +345,7 @@ const Graph& NetAccess::graph(const Net& net) noexcept {
   return *net.impl_->graph;
 }
 const Registry& NetAccess::registry(const Net& net) noexcept {
-  return net.impl_->core->registry();
+  return net.impl_->runtime->registry();
 }
 
 Result<std::vector<Shape>> NetAccess::resolve_shapes(const Net& net, const NamedShapes& shapes) {
@@ -353,7 +353,7 @@ Result<std::vector<Shape>> NetAccess::resolve_shapes(const Net& net, const Named
 }
 
 const std::shared_ptr<Runtime>& NetAccess::runtime(const Net& net) noexcept {
-  return net.impl_->core;
+  return net.impl_->runtime;
 }
 
 MemoryReport Net::memory_report() const {
@@ -361,7 +361,7 @@ MemoryReport Net::memory_report() const {
   const std::shared_ptr<const Graph> graph = impl_->current_graph();
   for (TensorId id = 0; id < graph->tensor_count(); ++id)
     if (!graph->tensor(id).left_out) report.weights += graph->tensor(id).constant.bytes();
-  report.packed_weights = impl_->core->packed_weights().bytes();
+  report.packed_weights = impl_->runtime->packed_weights().bytes();
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   for (const Impl::Planned& planned : impl_->plans) {
     ++report.plans;
@@ -421,7 +421,7 @@ Result<NamedTensors> Net::run(const NamedTensors& inputs, std::span<const std::s
     for (std::size_t o = 0; o < infos.size(); ++o) {
       if (!impl_of(*planned).has_fixed_shape(o)) continue;
       Result<Tensor> made =
-          Tensor::create(infos[o].type, infos[o].shape.to_shape(), impl_->core->allocator());
+          Tensor::create(infos[o].type, infos[o].shape.to_shape(), impl_->runtime->allocator());
       if (!made.ok())
         return Status(made.status()).with_context(fmt::format("output '{}'", infos[o].name));
       outputs[o] = *std::move(made);
@@ -436,7 +436,7 @@ Result<NamedTensors> Net::run(const NamedTensors& inputs, std::span<const std::s
       if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), infos[o].name) == wanted.end())
         continue;
       if (before[o].empty()) {  // a view of the session's memory, which the session takes along
-        SN_ASSIGN_OR_RETURN(outputs[o], outputs[o].clone(impl_->core->allocator()));
+        SN_ASSIGN_OR_RETURN(outputs[o], outputs[o].clone(impl_->runtime->allocator()));
       }
       named.emplace(infos[o].name, outputs[o]);
     }

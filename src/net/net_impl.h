@@ -27,7 +27,7 @@ struct Net::Impl {
     std::vector<Session> idle;
   };
 
-  std::shared_ptr<Runtime> core;
+  std::shared_ptr<Runtime> runtime;
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;
   std::size_t max_plans = 8;
@@ -56,7 +56,7 @@ struct Net::Impl {
   // A runtime of so many threads: the net's own, or another one with its options. 0: its own.
   Result<std::shared_ptr<Runtime>> runtime_of(int threads) const;
   bool is_of_this_machine(const RoutinePath& path) const {
-    return path.machine == machine_of(path, core->registry(), path.threads);
+    return path.machine == machine_of(path, runtime->registry(), path.threads);
   }
   // Those of this machine's paths among `tuned`.
   Result<std::vector<std::shared_ptr<const Plan>>> plans_for_saving(
@@ -74,8 +74,8 @@ struct Net::Impl {
   // Runs the model on the samples, and calibrates. The options outlive the job. Without
   // verification_inputs, as a warning says, where the model fails on all that can be made.
   Result<TuneJob> prepare_tuning(const TuneOptions& options) const;
-  // The one for this machine, the runtime's threads and exactly these shapes.
-  std::optional<RoutinePath> tuned_path(const Runtime& runtime,
+  // The one for this machine, the threads of `tuning_runtime` and exactly these shapes.
+  std::optional<RoutinePath> tuned_path(const Runtime& tuning_runtime,
                                         std::span<const Shape> shapes) const;
   // Replaces the path for the same machine, threads and shapes; plans are made anew. Where the
   // graph differs in quantisation alone (`same_layers`), paths without 8-bit layers stay; returns

@@ -50,7 +50,7 @@ std::vector<bool> unread_weights(const Graph& graph,
       const TensorId id = layer.inputs[i];
       if (!graph.is_constant(id)) continue;
       const bool is_weights = layer.type->weights && layer.type->weights->input == i &&
-                              i < layer.own_inputs && layer.subgraphs.empty();
+                              i < layer.layer_inputs && layer.subgraphs.empty();
       const bool is_packed =
           is_weights && std::all_of(plans.begin(), plans.end(), [&](const auto& plan) {
             return packs(impl_of(*plan), layer, graph.tensor(id).constant);
@@ -64,7 +64,7 @@ std::vector<bool> unread_weights(const Graph& graph,
 }  // namespace
 
 Result<std::shared_ptr<Runtime>> Net::Impl::runtime_of(int threads) const {
-  if (threads == 0 || threads == core->pool().concurrency()) return core;
+  if (threads == 0 || threads == runtime->pool().concurrency()) return runtime;
   NetOptions other = net_options;
   other.threads = threads;
   other.thread_pool = nullptr;
@@ -77,8 +77,9 @@ Result<std::vector<std::shared_ptr<const Plan>>> Net::Impl::plans_for_saving(
   for (const RoutinePath& path : tuned) {
     if (!is_of_this_machine(path)) continue;
     SN_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, resolve_shapes(path.shapes));
-    SN_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> runtime, runtime_of(path.threads));
-    SN_ASSIGN_OR_RETURN(made.emplace_back(), build_plan(runtime, saved, shapes, path, nullptr));
+    SN_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> path_runtime, runtime_of(path.threads));
+    SN_ASSIGN_OR_RETURN(made.emplace_back(),
+                        build_plan(path_runtime, saved, shapes, path, nullptr));
   }
   return made;
 }

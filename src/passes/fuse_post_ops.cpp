@@ -109,7 +109,7 @@ class Fusions {
     const int next = rewriter_.uses().first(y)->layer;
     const Layer& consumer = rewriter_.layer(next);
     // y may be the operand of a post-op there, or of one that the layer is going to be.
-    const auto end = consumer.inputs.begin() + consumer.own_inputs;
+    const auto end = consumer.inputs.begin() + consumer.layer_inputs;
     if (at(next).absorbed || std::find(consumer.inputs.begin(), end, y) == end ||
         !as_post_op(rewriter_, consumer, y, layer.type->fused_post_ops))
       return std::nullopt;

@@ -4,7 +4,7 @@ namespace softneuro {
 
 LayerContext::LayerContext(const Graph& graph, const Layer& layer)
     : type_(*layer.type),
-      inputs_(layer.own_inputs),
+      inputs_(layer.layer_inputs),
       outputs_(layer.outputs.size()),
       context_(layer.params, inputs_, outputs_) {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {

@@ -7,7 +7,7 @@
 
 namespace softneuro {
 
-// Types and shapes of own inputs and outputs as far as the graph has them; values of constants.
+// Types and shapes of layer inputs and outputs as far as the graph has them; values of constants.
 class LayerContext {
  public:
   // Keeps references to graph and layer: neither may change while the context is in use.

@@ -229,7 +229,7 @@ std::optional<std::vector<std::int64_t>> constant_integers(const Graph& graph, c
 }
 
 bool has_input(const Layer& layer, std::size_t input) {
-  return input < layer.own_inputs && layer.inputs[input] != kNoTensor;
+  return input < layer.layer_inputs && layer.inputs[input] != kNoTensor;
 }
 
 }  // namespace softneuro

@@ -102,7 +102,7 @@ bool Rewriter::keeps_output(TensorId output, const LayerType& type,
   made.type = &type;
   made.params = params;
   made.inputs = inputs;
-  made.own_inputs = static_cast<std::uint32_t>(inputs.size());
+  made.layer_inputs = static_cast<std::uint32_t>(inputs.size());
   made.outputs = {output};
   if (!type.check_params(made.params).ok()) return false;
   LayerContext context(graph_, made);
@@ -128,7 +128,7 @@ void Rewriter::replace_unchecked(std::span<const int> matched, int root, const L
     remove(i);
   }
   uses_.unlink(root);
-  layer(root).own_inputs = static_cast<std::uint32_t>(inputs.size());
+  layer(root).layer_inputs = static_cast<std::uint32_t>(inputs.size());
   layer(root).inputs = std::move(inputs);
   uses_.link(root);
   retype(*this, root, type, std::move(params));
@@ -154,7 +154,7 @@ int Rewriter::add(const LayerType& type, std::string_view name, std::vector<Tens
 
 void Rewriter::set_input(int i, std::size_t index, TensorId id) {
   std::vector<TensorId>& inputs = layer(i).inputs;
-  if (index >= inputs.size()) layer(i).own_inputs = static_cast<std::uint32_t>(index + 1);
+  if (index >= inputs.size()) layer(i).layer_inputs = static_cast<std::uint32_t>(index + 1);
   while (index >= inputs.size()) uses_.append(i, kNoTensor);
   uses_.unlink(i, index);
   inputs[index] = id;

@@ -34,7 +34,7 @@ struct Plan {
 
 // Inputs behind these are values (axes, sizes, limits), not tensors that are transposed.
 std::size_t moving_inputs(const Layer& layer) {
-  return layer.type->inputs_share_axes ? layer.own_inputs : 1;
+  return layer.type->inputs_share_axes ? layer.layer_inputs : 1;
 }
 
 // A constant operand as the layer in front of the transpose wants it: with all axes, moved back.
@@ -67,10 +67,10 @@ Result<Tensor> moved_constant(const Tensor& constant, const Permutation& perm,
 // Fills in what happens to the inputs; false if they are not all transposed alike.
 bool plan_inputs(const Rewriter& rewriter, const Layer& layer, Plan& plan) {
   plan.inputs = layer.inputs;
-  const std::size_t own = moving_inputs(layer);
+  const std::size_t moving = moving_inputs(layer);
   for (std::size_t k = 0; k < layer.inputs.size(); ++k) {
     const TensorId id = layer.inputs[k];
-    if (id == kNoTensor || (k >= own && k < layer.own_inputs)) continue;
+    if (id == kNoTensor || (k >= moving && k < layer.layer_inputs)) continue;
     const TensorDef& def = rewriter.tensor(id);
     if (def.is_constant()) {
       if (def.constant.elements() != 1) plan.inputs[k] = kNoTensor;
@@ -96,7 +96,7 @@ bool plan_inputs(const Rewriter& rewriter, const Layer& layer, Plan& plan) {
   // Constants must not have more axes than the transposed tensors, and must be there as such.
   const int rank = static_cast<int>(plan.perm.size());
   for (std::size_t k = 0; k < layer.inputs.size(); ++k) {
-    if (layer.inputs[k] == kNoTensor || (k >= own && k < layer.own_inputs)) continue;
+    if (layer.inputs[k] == kNoTensor || (k >= moving && k < layer.layer_inputs)) continue;
     const DynamicShape& shape = rewriter.tensor(layer.inputs[k]).shape;
     if (!shape.ranked() || shape.rank() > rank) return false;
   }
@@ -176,8 +176,8 @@ Status sink_transposes(Rewriter& rewriter, int i) {
     return {};
   Plan plan;
   if (!plan_inputs(rewriter, layer, plan) || !plan_layer(rewriter, layer, plan)) return {};
-  // A list of axes takes the place behind the own inputs.
-  if (plan.axes_input >= 0 && layer.inputs.size() > layer.own_inputs) return {};
+  // A list of axes takes the place behind the layer inputs.
+  if (plan.axes_input >= 0 && layer.inputs.size() > layer.layer_inputs) return {};
   return carry_out(rewriter, i, plan);
 }
 

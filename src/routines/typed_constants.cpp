@@ -14,7 +14,7 @@ bool is_converted(const TensorSpec& spec, DataType type) {
 
 Result<TypedConstants> TypedConstants::create(const Problem& problem, DataType type) {
   TypedConstants constants;
-  for (std::size_t i = 0; i < problem.own_inputs; ++i) {
+  for (std::size_t i = 0; i < problem.layer_inputs; ++i) {
     const TensorSpec& spec = problem.inputs[i];
     if (!is_converted(spec, type)) continue;
     SN_ASSIGN_OR_RETURN(Tensor typed, as_float32(spec.value, default_allocator()));
@@ -24,7 +24,7 @@ Result<TypedConstants> TypedConstants::create(const Problem& problem, DataType t
       write_floats(typed.mutable_data(), type, 0, spec.shape.elements(),
                    static_cast<const float*>(floats.data()));
     }
-    constants.converted_.resize(problem.own_inputs);
+    constants.converted_.resize(problem.layer_inputs);
     constants.converted_[i] = std::move(typed);
   }
   return constants;
@@ -36,7 +36,7 @@ bool becomes_float32(const TensorSpec& spec) {
 
 Applicability takes_float32(const Problem& problem) {
   Applicability no = Applicability::no("needs float32");
-  for (std::size_t i = 0; i < problem.own_inputs; ++i) {
+  for (std::size_t i = 0; i < problem.layer_inputs; ++i) {
     if (is_float(problem.inputs[i].type) && !becomes_float32(problem.inputs[i])) return no;
   }
   for (const TensorSpec& spec : problem.outputs)

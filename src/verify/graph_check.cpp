@@ -118,7 +118,7 @@ bool GraphCheck::is_like_the_model(const Layer& layer) const {
     twin = &maker;
   }
   if (twin == nullptr || twin->type->name != layer.type->name || !(twin->params == layer.params) ||
-      twin->post_ops != layer.post_ops || twin->own_inputs != layer.own_inputs ||
+      twin->post_ops != layer.post_ops || twin->layer_inputs != layer.layer_inputs ||
       twin->inputs.size() != layer.inputs.size() || twin->outputs.size() != layer.outputs.size() ||
       !layer.subgraphs.empty())
     return false;

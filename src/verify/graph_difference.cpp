@@ -121,7 +121,7 @@ class Pairing {
       return fmt::format("its parameters are {} instead of {}", layer.params.str(),
                          other.params.str());
     if (layer.post_ops != other.post_ops) return "it has other post-ops";
-    if (layer.own_inputs != other.own_inputs || layer.inputs.size() != other.inputs.size())
+    if (layer.layer_inputs != other.layer_inputs || layer.inputs.size() != other.inputs.size())
       return "it has another number of inputs";
     if (layer.outputs.size() != other.outputs.size()) return "it has another number of outputs";
     if (layer.subgraphs.size() != other.subgraphs.size()) return "it has other subgraphs";

@@ -130,7 +130,7 @@ TuneResult tune(const std::shared_ptr<Runtime>& runtime, const std::shared_ptr<c
   options.cache.folder = cache.path().string();
   options.schemas = {"cpu", "test"};
   TuneJob job;
-  job.core = runtime;
+  job.runtime = runtime;
   job.graph = job.model = graph;
   job.is_model = true;
   job.shapes = {Shape{1, 8}};

@@ -60,10 +60,10 @@ void write_tuned_net(const std::string& path) {
   NetOptions options;
   options.threads = 1;
   options.plugins = {"none"};
-  const auto core = make_runtime(options).value();
+  const auto runtime = make_runtime(options).value();
   const std::vector<Shape> shapes = {Shape{1, 16, 12, 12}};
-  const NetProblems problems = problems_of(core, graph, shapes).value();
-  const auto layers = list_candidates(core->routine_context(), problems, {{"cpu"}, 8}).value();
+  const NetProblems problems = problems_of(runtime, graph, shapes).value();
+  const auto layers = list_candidates(runtime->routine_context(), problems, {{"cpu"}, 8}).value();
   RoutinePath tuned;
   tuned.machine = "another machine, avx2";
   tuned.threads = 2;

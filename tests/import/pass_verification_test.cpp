@@ -256,14 +256,14 @@ Verified verify_with(const OnnxModel& onnx, const PassOptions& options,
                      std::vector<std::vector<Tensor>> samples = {}) {
   NetOptions net_options;
   net_options.threads = 1;
-  const auto core = make_runtime(net_options).value();
+  const auto runtime = make_runtime(net_options).value();
   Graph model = onnx.import().value();
   REQUIRE(model.sort().ok());
   REQUIRE(model.infer_shapes().ok());
   Graph after = model;
-  const Status passed = run_passes(after, core->registry(), options);
+  const Status passed = run_passes(after, runtime->registry(), options);
   REQUIRE(passed.ok());
-  const auto verified = verify_passes({core, &model, &after, options, std::move(samples)});
+  const auto verified = verify_passes({runtime, &model, &after, options, std::move(samples)});
   return {verified.status(), verified.ok() ? *verified : PassVerification()};
 }
 

@@ -79,7 +79,7 @@ void set_weights(PreparedCase& prepared) {
   const float step = power_of_two_step(extent, kLevels);
   round_constant(inputs[1], prepared.inputs[1], step);
   inputs[1].quantization = Quantization{true, -1, {step}, {0}, {}};
-  if (prepared.problem.own_inputs > 2 && inputs[2].present() && inputs[2].constant)
+  if (prepared.problem.layer_inputs > 2 && inputs[2].present() && inputs[2].constant)
     round_constant(inputs[2], prepared.inputs[2], step * inputs[0].quantization->scales[0]);
 }
 
@@ -88,7 +88,7 @@ bool is_quantizable(const TensorSpec& spec) {
 }
 
 bool has_real_weights(const Problem& problem) {
-  return problem.own_inputs >= 2 && problem.inputs[1].constant &&
+  return problem.layer_inputs >= 2 && problem.inputs[1].constant &&
          is_float(problem.inputs[1].type) && problem.inputs[1].shape.rank() >= 2;
 }
 

@@ -100,9 +100,9 @@ bool is_operand(const PreparedCase& prepared, std::size_t index) {
     return inputs[i].present() && inputs[i].type == DataType::float32;
   };
   bool has_others = false;
-  for (std::size_t i = 0; i < prepared.problem.own_inputs; ++i)
+  for (std::size_t i = 0; i < prepared.problem.layer_inputs; ++i)
     has_others = has_others || (i != index && is_float32(i));
-  return index < prepared.problem.own_inputs && is_float32(index) && has_others;
+  return index < prepared.problem.layer_inputs && is_float32(index) && has_others;
 }
 
 }  // namespace

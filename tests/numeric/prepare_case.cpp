@@ -100,9 +100,9 @@ Result<PreparedCase> prepare(const Registry& registry, const Case& description,
   layer.name = "tested";
   layer.params = description.params;
   layer.post_ops = description.post_ops;
-  layer.own_inputs = static_cast<std::uint32_t>(description.inputs.size());
+  layer.layer_inputs = static_cast<std::uint32_t>(description.inputs.size());
   for (PostOp& op : layer.post_ops)
-    if (op.kind == PostOp::Kind::binary) op.input += layer.own_inputs;
+    if (op.kind == PostOp::Kind::binary) op.input += layer.layer_inputs;
   for (std::size_t i = 0; i < description.outputs.size(); ++i)
     layer.outputs.push_back(description.outputs[i] ? static_cast<TensorId>(i) : kNoTensor);
 

@@ -119,7 +119,7 @@ Case& Case::post_op(BinaryOp op, Shape operand, bool swapped, Fill fill) {
   added.kind = PostOp::Kind::binary;
   added.binary = op;
   added.swapped = swapped;
-  // Counted from the first operand; where the own inputs end is known when all are there.
+  // Counted from the first operand; where the layer inputs end is known when all are there.
   added.input = static_cast<std::uint32_t>(operands.size());
   CaseInput& input = operands.emplace_back();
   input.type = element;

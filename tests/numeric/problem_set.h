@@ -66,7 +66,7 @@ struct CaseExpectation {
 struct Case {
   std::string layer_type;
   Params params;
-  std::vector<CaseInput> inputs;  // own inputs
+  std::vector<CaseInput> inputs;  // layer inputs
   std::vector<PostOp> post_ops;
   std::vector<CaseInput> operands;  // of post-ops
   std::vector<bool> outputs = {true};

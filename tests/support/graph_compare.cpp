@@ -41,7 +41,7 @@ std::string difference(const Layer& a, const Layer& b) {
   if (a.name != b.name) return fmt::format("name {} / {}", a.name, b.name);
   if (a.id != b.id) return fmt::format("id {} / {}", a.id, b.id);
   if (a.type->name != b.type->name) return fmt::format("type {} / {}", a.type->name, b.type->name);
-  if (a.inputs != b.inputs || a.outputs != b.outputs || a.own_inputs != b.own_inputs)
+  if (a.inputs != b.inputs || a.outputs != b.outputs || a.layer_inputs != b.layer_inputs)
     return "inputs or outputs";
   if (a.params != b.params) return fmt::format("{} / {}", a.params.str(), b.params.str());
   if (a.post_ops != b.post_ops) return "post-ops";

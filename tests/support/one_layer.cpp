@@ -34,7 +34,7 @@ Result<Problem> problem_of(const OneLayer& one) {
   REQUIRE(layer.type != nullptr);
   layer.name = "tested";
   layer.params = one.params;
-  layer.own_inputs = static_cast<std::uint32_t>(one.inputs.size());
+  layer.layer_inputs = static_cast<std::uint32_t>(one.inputs.size());
   for (std::size_t i = 0; i < one.outputs; ++i) layer.outputs.push_back(static_cast<TensorId>(i));
   std::vector<TensorSpec> specs;
   for (const Tensor& input : one.inputs) {

@@ -87,7 +87,7 @@ Graph childnet_graph() {
 
 // Its layers, as problems and with their candidates.
 struct Fixture {
-  std::shared_ptr<Runtime> core;
+  std::shared_ptr<Runtime> runtime;
   std::shared_ptr<const Graph> graph;
   NetProblems problems;
   std::vector<LayerCandidates> layers;
@@ -99,10 +99,10 @@ struct Fixture {
     NetOptions options;
     options.threads = 1;
     options.allocator = allocator;
-    core = make_runtime(options).value();
+    runtime = make_runtime(options).value();
     const Shape shapes[] = {Shape{1, 16, 12, 12}};
-    problems = problems_of(core, graph, shapes).value();
-    layers = list_candidates(core->routine_context(), problems, {kFloat32, 8}).value();
+    problems = problems_of(runtime, graph, shapes).value();
+    layers = list_candidates(runtime->routine_context(), problems, {kFloat32, 8}).value();
   }
 
   LayerCandidates& layer(const std::string& name) {
@@ -112,8 +112,8 @@ struct Fixture {
     return layers[0];
   }
   UnitCounts profile(LayerCandidates& entry, bool exhaustive = false) {
-    PoolBarrier barrier(core->pool());
-    UnitProfiler profiler(*core, cache, budget, barrier, exhaustive);
+    PoolBarrier barrier(runtime->pool());
+    UnitProfiler profiler(*runtime, cache, budget, barrier, exhaustive);
     profiler.rules = {kFloat32, 8};
     const Status status = profiler.profile(entry.layer.problem, entry.candidates);
     INFO(status.message());
@@ -180,7 +180,7 @@ struct MadeUpTimes {
 TEST_CASE("childnets: the solver's best path inside is named, wrong candidates apart") {
   Fixture f;
   const Problem problem = nhwc_problem(f, "left");
-  const Registry& registry = f.core->registry();
+  const Registry& registry = f.runtime->registry();
   const auto net = winograd(registry, problem);
   RoutineParams own = net->default_params();
   MadeUpTimes times;
@@ -205,7 +205,7 @@ TEST_CASE("childnets: the solver's best path inside is named, wrong candidates a
 TEST_CASE("childnets: measuring stops inside as soon as the layers there have lost") {
   Fixture f;
   const Problem problem = nhwc_problem(f, "left");
-  const Registry& registry = f.core->registry();
+  const Registry& registry = f.runtime->registry();
   const auto net = winograd(registry, problem);
   const RoutineParams own = net->default_params();
   MadeUpTimes times;
@@ -243,13 +243,13 @@ TEST_CASE("childnets: unit profiling fills in what is inside, and measures the w
     CHECK(f.cache.find(net->key)->time_us == net->unit_us);
     // Each layer inside has the candidate with the least time among those in the cache.
     const Problem problem = with_formats(left.layer.problem, net->formats);
-    const auto expanded = winograd(f.core->registry(), problem)->expand(net->params).value();
+    const auto expanded = winograd(f.runtime->registry(), problem)->expand(net->params).value();
     for (const ChildnetLayer& layer : expanded->layers) {
       const Profile* chosen = f.cache.find(profile_key(
-          f.core->registry(), layer.problem, layer.implementation->routine(), layer.params));
+          f.runtime->registry(), layer.problem, layer.implementation->routine(), layer.params));
       REQUIRE(chosen != nullptr);
       for (const Candidate& other :
-           list_fixed_candidates(inside_of(f.core->registry()), layer.problem, {kFloat32, 8})) {
+           list_fixed_candidates(inside_of(f.runtime->registry()), layer.problem, {kFloat32, 8})) {
         const Profile* row = f.cache.find(other.key);
         REQUIRE(row != nullptr);
         CHECK((row->wrong || row->time_us >= chosen->time_us));
@@ -291,11 +291,11 @@ TEST_CASE("childnets: a layer inside shares its times with the same problem else
   const Problem outer = dense.layer.problem;
   for (const Candidate* net : nets) {
     const auto expanded =
-        childnet_of(f.core->registry(), "cpu/convnet", outer)->expand(net->params).value();
+        childnet_of(f.runtime->registry(), "cpu/convnet", outer)->expand(net->params).value();
     for (const ChildnetLayer& layer : expanded->layers) {
       if (layer.view) continue;
       for (const Candidate& inner :
-           list_fixed_candidates(inside_of(f.core->registry()), layer.problem, {kFloat32, 8})) {
+           list_fixed_candidates(inside_of(f.runtime->registry()), layer.problem, {kFloat32, 8})) {
         if (inner.unresolved) continue;
         f.cache.put(inner.key, Profile{.time_us = 5});
         inside.push_back(inner.key);
@@ -318,7 +318,7 @@ TEST_CASE("childnets: routines inside come from the registry that is passed in")
   const auto net = winograd(registry, problem);
   RoutineParams params = net->default_params();
   params.set("inner", std::string("{wgconv=cpu:float32:nhwc/other}"));
-  CHECK_FALSE(winograd(f.core->registry(), problem)->expand(params).ok());
+  CHECK_FALSE(winograd(f.runtime->registry(), problem)->expand(params).ok());
   CHECK(net->expand(params).ok());
   MadeUpTimes times;
   times.fast = "cpu:float32:nhwc/other";
@@ -335,7 +335,7 @@ TEST_CASE("childnets: routines inside come from the registry that is passed in")
 TEST_CASE("childnets: what is measured inside has constants, all of them") {
   Fixture f;
   const Problem problem = nhwc_problem(f, "left");
-  const Registry& registry = f.core->registry();
+  const Registry& registry = f.runtime->registry();
   std::size_t constants = 0;
   const MeasureInside measure = [&](const Problem& layer, std::vector<Candidate>& candidates,
                                     const FillConstants& fill) {
@@ -372,7 +372,7 @@ TEST_CASE("childnets: a profiler fills the constants before it measures inside")
   };
   UnwrittenAllocator allocator;
   Fixture f(&allocator);
-  auto& registry = const_cast<Registry&>(f.core->registry());  // as if a plugin brought it
+  auto& registry = const_cast<Registry&>(f.runtime->registry());  // as if a plugin brought it
   auto other = std::make_unique<OtherWgconv>(*registry.find("wgconv", "cpu:float32:nhwc/gemm"));
   const OtherWgconv& watched = *other;
   REQUIRE(registry.add(std::move(other)).ok());
@@ -435,7 +435,7 @@ TEST_CASE("childnets: a path may name all that is inside; what is not there is r
   Choice choice = nets[0]->choice();
   const auto check = [&](const std::string& inner) {
     choice.params.set("inner", inner);
-    return implement_choice(f.core->routine_context(), left.layer.problem, choice);
+    return implement_choice(f.runtime->routine_context(), left.layer.problem, choice);
   };
   const std::string whole =
       "{wgenc=cpu:float32:nhwc/direct{tiles=16};wgconv=cpu:float32:nhwc/gemm{rows=384};"
@@ -451,6 +451,6 @@ TEST_CASE("childnets: a path may name all that is inside; what is not there is r
   path.layers.emplace(left.layer.layer->id, choice);
   ReplacedChoices replaced;
   const Shape shapes[] = {Shape{1, 16, 12, 12}};
-  CHECK(build_plan(f.core, f.graph, shapes, path, &replaced).ok());
+  CHECK(build_plan(f.runtime, f.graph, shapes, path, &replaced).ok());
   CHECK(replaced.layers.empty());
 }

@@ -20,7 +20,7 @@ using namespace softneuro::test;
 namespace {
 
 struct Prepared {
-  std::shared_ptr<Runtime> core;
+  std::shared_ptr<Runtime> runtime;
   std::shared_ptr<const Graph> graph;
   std::vector<Shape> shapes;
   NetProblems problems;
@@ -29,19 +29,19 @@ struct Prepared {
       : graph(finished(std::move(made))), shapes(std::move(of_inputs)) {
     NetOptions options;
     options.threads = threads;
-    core = make_runtime(options).value();
-    problems = problems_of(core, graph, shapes).value();
+    runtime = make_runtime(options).value();
+    problems = problems_of(runtime, graph, shapes).value();
   }
 
   RoutinePath path(const Registry& registry, std::vector<std::string> schemas = {}) const {
-    const RoutineContext context(registry, core->pool().concurrency());
+    const RoutineContext context(registry, runtime->pool().concurrency());
     const Result<RoutinePath> found = default_path(context, problems, schemas);
     INFO(found.status().message());
     REQUIRE(found.ok());
     return *found;
   }
   RoutinePath path(std::vector<std::string> schemas = {}) const {
-    return path(core->registry(), std::move(schemas));
+    return path(runtime->registry(), std::move(schemas));
   }
   const Choice* choice(const RoutinePath& path, const std::string& layer) const {
     for (const Layer& known : graph->layers())
@@ -53,7 +53,7 @@ struct Prepared {
     return nullptr;
   }
   std::size_t adapts() const {
-    const auto plan = build_default_plan(core, graph, shapes);
+    const auto plan = build_default_plan(runtime, graph, shapes);
     INFO(plan.status().message());
     REQUIRE(plan.ok());
     std::size_t count = 0;
@@ -221,11 +221,11 @@ TEST_CASE("default path: a routine of the application is used where its rank say
 
 TEST_CASE("default path: estimates put routines in the order of their kinds") {
   const Prepared net(conv_chain(1), {kImage});
-  const Registry& registry = net.core->registry();
+  const Registry& registry = net.runtime->registry();
   const auto cost = [&](const std::string& descriptor, const Problem& problem) {
     const Routine* const routine = registry.find("conv2", descriptor);
     REQUIRE(routine != nullptr);
-    return estimated_cost(*net.core->routine_context().implement(*routine, problem).value());
+    return estimated_cost(*net.runtime->routine_context().implement(*routine, problem).value());
   };
   for (const LayerProblem& layer : net.problems.layers) {
     if (layer.layer->name != "block0.back") continue;
@@ -267,8 +267,8 @@ TEST_CASE("default plan: answers as the registry's default choices do") {
     const Prepared net(chain ? conv_chain(4) : small_graph(), {shape});
     const Tensor input = random_image(3, shape);
     std::vector<std::vector<Tensor>> answers;
-    for (const auto& plan : {build_plan(net.core, net.graph, net.shapes),
-                             build_default_plan(net.core, net.graph, net.shapes)}) {
+    for (const auto& plan : {build_plan(net.runtime, net.graph, net.shapes),
+                             build_default_plan(net.runtime, net.graph, net.shapes)}) {
       REQUIRE(plan.ok());
       Session session = Session::create(*plan).value();
       std::vector<Tensor> outputs((*plan)->outputs().size());

@@ -17,7 +17,7 @@ using namespace softneuro::test;
 namespace {
 
 // A layer of the function, or a chain that ends with the next function.
-NetProblems problems_with(const std::shared_ptr<Runtime>& core, UnaryOp op,
+NetProblems problems_with(const std::shared_ptr<Runtime>& runtime, UnaryOp op,
                           std::vector<PostOp> post_ops = {}) {
   SmallNetBuilder b;
   const Shape shape{1, 16, 24, 24};
@@ -28,19 +28,19 @@ NetProblems problems_with(const std::shared_ptr<Runtime>& core, UnaryOp op,
   params.set("beta", 1.0);
   b.graph.outputs = {b.layer("unary", "function", {x}, params)};
   b.graph.layers()[0].post_ops = std::move(post_ops);
-  return problems_of(core, test::finished(std::move(b.graph)), {&shape, 1}).value();
+  return problems_of(runtime, test::finished(std::move(b.graph)), {&shape, 1}).value();
 }
 
 // Candidates that the profiler calls wrong; its warning, if any.
-std::vector<std::string> wrong_candidates(const std::shared_ptr<Runtime>& core,
+std::vector<std::string> wrong_candidates(const std::shared_ptr<Runtime>& runtime,
                                           const NetProblems& problems, std::string& warning) {
   warning.clear();
   const std::vector<std::string> schemas = {"cpu:float32", "cpu:float16", "cpu:bfloat16"};
-  auto layers = list_candidates(core->routine_context(), problems, {schemas}).value();
+  auto layers = list_candidates(runtime->routine_context(), problems, {schemas}).value();
   ProfileCache cache;
   const TuneBudget budget;
-  PoolBarrier barrier(core->pool());
-  UnitProfiler profiler(*core, cache, budget, barrier, false);
+  PoolBarrier barrier(runtime->pool());
+  UnitProfiler profiler(*runtime, cache, budget, barrier, false);
   profiler.warn = [&](LogLevel, const std::string& text) { warning = text; };
   REQUIRE(profiler.profile(problems.layers[0].problem, layers[0].candidates).ok());
   std::vector<std::string> wrong;
@@ -60,12 +60,12 @@ std::shared_ptr<Runtime> one_thread() {
 TEST_CASE("tune: an element-wise routine that is wrong in its tail alone is dropped") {
   for (const PlantedFault& fault : kPlantedFaults)
     for (const bool is_faulty : {false, true}) {
-      const auto core = one_thread();
-      REQUIRE(const_cast<Registry&>(core->registry())
+      const auto runtime = one_thread();
+      REQUIRE(const_cast<Registry&>(runtime->registry())
                   .add(std::make_unique<PlantedUnary>(fault, is_faulty))
                   .ok());
       std::string warning;
-      const auto wrong = wrong_candidates(core, problems_with(core, fault.op), warning);
+      const auto wrong = wrong_candidates(runtime, problems_with(runtime, fault.op), warning);
       INFO(fault.name << ": " << warning);
       CHECK(wrong ==
             (is_faulty ? std::vector<std::string>{fault.name} : std::vector<std::string>()));
@@ -74,7 +74,7 @@ TEST_CASE("tune: an element-wise routine that is wrong in its tail alone is drop
 }
 
 TEST_CASE("tune: no candidate of an element-wise layer is dropped for its rounding") {
-  const auto core = one_thread();
+  const auto runtime = one_thread();
   for (int i = 0; i < static_cast<int>(UnaryOp::logical_not); ++i) {
     const auto op = static_cast<UnaryOp>(i);
     PostOp linear, next;
@@ -86,7 +86,7 @@ TEST_CASE("tune: no candidate of an element-wise layer is dropped for its roundi
     next.beta = 1;
     std::string warning;
     for (const auto& post_ops : {std::vector<PostOp>{}, {linear}, {linear, next}}) {
-      wrong_candidates(core, problems_with(core, op, post_ops), warning);
+      wrong_candidates(runtime, problems_with(runtime, op, post_ops), warning);
       INFO(to_string(op) << " with " << post_ops.size() << " post-ops: " << warning);
       CHECK(warning.find("is exact") == std::string::npos);  // by their RMS, 16 bits may be
     }

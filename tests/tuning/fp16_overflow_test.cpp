@@ -32,12 +32,12 @@ TEST_CASE("fp16 overflow: views that lose candidates share nothing with others o
   const std::shared_ptr<const Graph> graph = finished(std::move(b.graph));
   NetOptions options;
   options.threads = 1;
-  const std::shared_ptr<Runtime> core = make_runtime(options).value();
+  const std::shared_ptr<Runtime> runtime = make_runtime(options).value();
   const Shape shapes[] = {Shape{1, 8, 4}};
-  const NetProblems problems = problems_of(core, graph, shapes).value();
+  const NetProblems problems = problems_of(runtime, graph, shapes).value();
   CandidateRules rules;
   rules.schemas = {"cpu:float32", "cpu:float16"};
-  auto layers = list_candidates(core->routine_context(), problems, rules).value();
+  auto layers = list_candidates(runtime->routine_context(), problems, rules).value();
   const auto place_of = [&](const std::string& name) {
     const auto found = std::find_if(layers.begin(), layers.end(), [&](const LayerCandidates& l) {
       return l.layer.layer->name == name;
@@ -51,9 +51,9 @@ TEST_CASE("fp16 overflow: views that lose candidates share nothing with others o
   for (const std::size_t l : {multiply, lost, kept}) REQUIRE(has_half(layers[l]));
 
   const std::vector<std::vector<Tensor>> inputs = {{random_image(1, shapes[0])}};
-  const auto range = Fp16Overflow::measure(core, graph, shapes, inputs);
+  const auto range = Fp16Overflow::measure(runtime, graph, shapes, inputs);
   REQUIRE(range.ok());
-  const auto dropped = range->drop_candidates(core->routine_context(), problems, rules, layers);
+  const auto dropped = range->drop_candidates(runtime->routine_context(), problems, rules, layers);
   REQUIRE(dropped.ok());
   // Views have no routine that could be told of.
   CHECK(*dropped == std::map<DataType, std::size_t>{{DataType::float16, 1}});

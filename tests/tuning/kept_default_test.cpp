@@ -59,13 +59,13 @@ bool warns(const TuneReport& report, const std::string& text) {
 // x [1 x 64] → three running sums, each by a routine that is the default and slow, or by another
 // one that takes as long as a test says.
 struct TimedNet {
-  std::shared_ptr<Runtime> core = make_runtime(one_thread()).value();
+  std::shared_ptr<Runtime> runtime = make_runtime(one_thread()).value();
   TimedCumsum* other = nullptr;
   TuneOptions options;
   TuneJob job;
 
   TimedNet() {
-    auto& registry = const_cast<Registry&>(core->registry());
+    auto& registry = const_cast<Registry&>(runtime->registry());
     const Routine& naive = *registry.find("cumsum", "cpu/naive");
     auto made = std::make_unique<TimedCumsum>("cpu/other", naive, 50);
     other = made.get();
@@ -79,7 +79,7 @@ struct TimedNet {
     for (int l = 0; l < 3; ++l) x = b.layer("cumsum", "sum" + std::to_string(l), {x, along});
     b.graph.outputs = {x};
     options.cache.disabled = true;
-    job.core = core;
+    job.runtime = runtime;
     job.graph = finished(std::move(b.graph));
     job.shapes = {Shape{1, 64}};
     job.model = job.graph;
@@ -153,9 +153,9 @@ TEST_CASE("tune: a slower path is kept where the caller leaves the default plan 
 TEST_CASE("tune: the tuned path of a net outlives a tuning that had no time") {
   const TemporaryFolder folder;
   const auto graph = finished(conv_chain());
-  const auto core = make_runtime(one_thread()).value();
+  const auto runtime = make_runtime(one_thread()).value();
   const std::vector<Shape> shapes = {Shape{1, 16, 40, 40}};
-  const NetProblems problems = problems_of(core, graph, shapes).value();
+  const NetProblems problems = problems_of(runtime, graph, shapes).value();
   RoutinePath path;
   path.machine = machine_name(1);
   path.shapes = {{"image", shapes[0]}};
@@ -163,7 +163,7 @@ TEST_CASE("tune: the tuned path of a net outlives a tuning that had no time") {
   path.time_us = 80;
   path.untuned_us = 100;
   for (const LayerCandidates& layer :
-       list_candidates(core->routine_context(), problems, {{"cpu:float32"}, 8}).value())
+       list_candidates(runtime->routine_context(), problems, {{"cpu:float32"}, 8}).value())
     path.layers.emplace(layer.layer.layer->id, layer.candidates.back().choice());
   REQUIRE(save_dnn(*graph, folder.file("tuned.dnn"), std::span(&path, 1)).ok());
   Net net = Net::load(folder.file("tuned.dnn"), one_thread()).value();

@@ -42,10 +42,10 @@ NetOptions one_thread() {
 
 struct Fixture {
   std::shared_ptr<const Graph> graph = conv_chain();
-  std::shared_ptr<Runtime> core = make_runtime(one_thread()).value();
+  std::shared_ptr<Runtime> runtime = make_runtime(one_thread()).value();
   std::vector<Shape> shapes = {kImage};
-  NetProblems problems = problems_of(core, graph, shapes).value();
-  RoutinePath usual = default_path(core->routine_context(), problems, {}).value();
+  NetProblems problems = problems_of(runtime, graph, shapes).value();
+  RoutinePath usual = default_path(runtime->routine_context(), problems, {}).value();
   ReplacedChoices replaced;
 
   LayerId id_of(const std::string& name) const {
@@ -63,7 +63,7 @@ struct Fixture {
   }
   std::shared_ptr<const Plan> plan_of(const RoutinePath& path) {
     replaced = {};
-    const auto plan = build_plan(core, graph, shapes, path, &replaced);
+    const auto plan = build_plan(runtime, graph, shapes, path, &replaced);
     INFO(plan.status().message());
     REQUIRE(plan.ok());
     return *plan;
@@ -72,7 +72,7 @@ struct Fixture {
   Choice qint8_choice(const std::string& layer) const {
     const CandidateRules rules{.schemas = {"cpu:qint8"}};
     for (const LayerCandidates& known :
-         list_candidates(core->routine_context(), problems, rules).value())
+         list_candidates(runtime->routine_context(), problems, rules).value())
       for (const Candidate& candidate : known.candidates)
         if (known.layer.layer->name == layer &&
             candidate.formats.inputs[0].type == DataType::qint8 &&
@@ -84,7 +84,7 @@ struct Fixture {
   // Another choice in that layout than the default one.
   Choice other_choice(const std::string& layer, Layout layout) const {
     const CandidateRules rules{.schemas = {"cpu:float32"}};
-    const auto layers = list_candidates(core->routine_context(), problems, rules).value();
+    const auto layers = list_candidates(runtime->routine_context(), problems, rules).value();
     for (const LayerCandidates& known : layers) {
       if (known.layer.layer->name != layer) continue;
       const Choice& planned = usual.layers.at(known.layer.layer->id);
@@ -164,7 +164,7 @@ TEST_CASE("mended path: where all is lost, the net runs on its default plan") {
   RoutinePath path = f.tuned();
   for (auto& [id, choice] : path.layers) choice.routine = kMissing;
   const auto plan = f.plan_of(path);
-  const auto untuned = build_default_plan(f.core, f.graph, f.shapes).value();
+  const auto untuned = build_default_plan(f.runtime, f.graph, f.shapes).value();
   CHECK(plan->describe() == untuned->describe());
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("mended path: what is left of it is given up where it costs more than 
   path.layers.at(f.id_of("conv3")) = blocked;
   path.time_us = 95;
   path.untuned_us = 100;
-  const auto untuned = build_default_plan(f.core, f.graph, f.shapes).value();
+  const auto untuned = build_default_plan(f.runtime, f.graph, f.shapes).value();
   CHECK(f.plan_of(path)->describe() == untuned->describe());
   CHECK_THAT(f.replaced.summary, Contains("the net runs on its default plan"));
 }
@@ -188,7 +188,7 @@ TEST_CASE(
   path.layers.at(f.id_of("conv3")) = f.other_choice("conv3", Layout::nchw16c);
   path.time_us = 80;
   path.untuned_us = 100;
-  const auto untuned = build_default_plan(f.core, f.graph, f.shapes).value();
+  const auto untuned = build_default_plan(f.runtime, f.graph, f.shapes).value();
   CHECK(f.plan_of(path)->describe() != untuned->describe());
   const bool is_avx2 = vector_instructions(machine_name()) == "avx2";
   path.machine = is_avx2 ? "a processor, avx2 avx512, 32K" : "a processor, avx2, 32K";
@@ -206,7 +206,7 @@ TEST_CASE("mended path: choices in 8 bits stay on another instruction set") {
     if (TensorDef& def = graph.tensor(static_cast<TensorId>(t)); def.constant.empty())
       def.quantization = Quantization{.scales = {0.05f}, .zero_points = {3}};
   f.graph = std::make_shared<const Graph>(std::move(graph));
-  f.problems = problems_of(f.core, f.graph, f.shapes).value();
+  f.problems = problems_of(f.runtime, f.graph, f.shapes).value();
   RoutinePath path = f.tuned();
   path.machine = "a processor of another kind";
   for (const Layer& layer : f.graph->layers())

@@ -40,21 +40,21 @@ std::shared_ptr<const Graph> chain(Dim rows = 1) {
 }
 
 // With two more routines of cumsum, as if a plugin brought them.
-std::shared_ptr<Runtime> core_with_near_ties(int version = 1) {
+std::shared_ptr<Runtime> runtime_with_near_ties(int version = 1) {
   NetOptions options;
   options.threads = 1;
-  std::shared_ptr<Runtime> core = make_runtime(options).value();
-  auto& registry = const_cast<Registry&>(core->registry());
+  std::shared_ptr<Runtime> runtime = make_runtime(options).value();
+  auto& registry = const_cast<Registry&>(runtime->registry());
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
   REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/slow", naive, 200)).ok());
   REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/quick", naive, 50, version)).ok());
-  return core;
+  return runtime;
 }
 
-TuneJob job_for(const std::shared_ptr<Runtime>& core, std::shared_ptr<const Graph> graph,
+TuneJob job_for(const std::shared_ptr<Runtime>& runtime, std::shared_ptr<const Graph> graph,
                 const Shape& shape, const TuneOptions& options) {
   TuneJob job;
-  job.core = core;
+  job.runtime = runtime;
   job.graph = std::move(graph);
   job.shapes = {shape};
   job.model = job.graph;
@@ -70,11 +70,11 @@ TuneJob job_for(const std::shared_ptr<Runtime>& core, std::shared_ptr<const Grap
 bool knows_net_times(const TuneJob& job) {
   ProfileCache cache;
   cache.open(job.options->cache.folder, machine_name(), 1, nullptr);
-  const NetProblems problems = problems_of(job.core, job.graph, job.shapes).value();
-  const Routine& quick = *job.core->registry().find("cumsum", "cpu/quick");
+  const NetProblems problems = problems_of(job.runtime, job.graph, job.shapes).value();
+  const Routine& quick = *job.runtime->registry().find("cumsum", "cpu/quick");
   return std::ranges::all_of(problems.layers, [&](const LayerProblem& layer) {
     return cache.find(row_key(RowKind::net_time, graph_key(*job.graph), layer.layer->id,
-                              profile_key(job.core->registry(), layer.problem, quick, {}))) !=
+                              profile_key(job.runtime->registry(), layer.problem, quick, {}))) !=
            nullptr;
   });
 }
@@ -93,9 +93,9 @@ struct Remembered {
 void remember(const TuneJob& job, const Remembered& times) {
   ProfileCache cache;
   cache.open(job.options->cache.folder, machine_name(), 1, nullptr);
-  const NetProblems problems = problems_of(job.core, job.graph, job.shapes).value();
+  const NetProblems problems = problems_of(job.runtime, job.graph, job.shapes).value();
   const std::vector<std::string> float32 = {"cpu:float32"};
-  const auto layers = list_candidates(job.core->routine_context(), problems, {float32}).value();
+  const auto layers = list_candidates(job.runtime->routine_context(), problems, {float32}).value();
   for (const LayerCandidates& layer : layers) {
     REQUIRE(layer.candidates.size() == 2);
     for (const Candidate& candidate : layer.candidates) {
@@ -110,11 +110,11 @@ void remember(const TuneJob& job, const Remembered& times) {
 }
 
 // With a profile cache that knows `times`.
-void check_all_quick(const std::shared_ptr<Runtime>& core, const Remembered& times) {
+void check_all_quick(const std::shared_ptr<Runtime>& runtime, const Remembered& times) {
   const TemporaryFolder folder;
   TuneOptions options;
   options.cache.folder = folder.path().string();
-  const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
+  const TuneJob job = job_for(runtime, chain(), Shape{1, 64}, options);
   remember(job, times);
   const Result<TuneResult> result = tune(job);
   INFO(result.status().message());
@@ -161,21 +161,21 @@ class CachedCumsum final : public ChangedCumsum {
   double warm_us_, cold_us_;
 };
 
-// The candidates of each layer of `graph`, not measured. `core` outlives them.
-std::vector<LayerCandidates> near_tie_candidates(const std::shared_ptr<Runtime>& core,
+// The candidates of each layer of `graph`, not measured. `runtime` outlives them.
+std::vector<LayerCandidates> near_tie_candidates(const std::shared_ptr<Runtime>& runtime,
                                                  const std::shared_ptr<const Graph>& graph) {
   const Shape shapes[] = {Shape{1, 64}};
-  const NetProblems problems = problems_of(core, graph, shapes).value();
+  const NetProblems problems = problems_of(runtime, graph, shapes).value();
   const std::vector<std::string> float32 = {"cpu:float32"};
-  return list_candidates(core->routine_context(), problems, {float32}).value();
+  return list_candidates(runtime->routine_context(), problems, {float32}).value();
 }
 
 }  // namespace
 
 TEST_CASE("tune: a time measured inside counts for all layers with the same problem") {
   const auto graph = chain();
-  const std::shared_ptr<Runtime> core = core_with_near_ties();
-  std::vector<LayerCandidates> layers = near_tie_candidates(core, graph);
+  const std::shared_ptr<Runtime> runtime = runtime_with_near_ties();
+  std::vector<LayerCandidates> layers = near_tie_candidates(runtime, graph);
   REQUIRE(layers.size() == kLayers);
   for (LayerCandidates& layer : layers)
     for (Candidate& candidate : layer.candidates)
@@ -197,8 +197,8 @@ TEST_CASE("tune: a time measured inside counts for all layers with the same prob
 
 TEST_CASE("tune: optimistic selection takes what few samples say less of") {
   const auto graph = chain();
-  const std::shared_ptr<Runtime> core = core_with_near_ties();
-  std::vector<LayerCandidates> layers = near_tie_candidates(core, graph);
+  const std::shared_ptr<Runtime> runtime = runtime_with_near_ties();
+  std::vector<LayerCandidates> layers = near_tie_candidates(runtime, graph);
   const auto measure = [&](double quick_samples) {
     for (LayerCandidates& layer : layers)
       for (Candidate& candidate : layer.candidates) {
@@ -226,8 +226,8 @@ TEST_CASE("tune: optimistic selection takes what few samples say less of") {
 
 TEST_CASE("tune: candidates that were not measured inside are taken where no other can be") {
   const auto graph = chain();
-  const std::shared_ptr<Runtime> core = core_with_near_ties();
-  std::vector<LayerCandidates> layers = near_tie_candidates(core, graph);
+  const std::shared_ptr<Runtime> runtime = runtime_with_near_ties();
+  std::vector<LayerCandidates> layers = near_tie_candidates(runtime, graph);
   AdaptTimes adapts(
       [](TensorId, const Format&, const Format&) -> Result<AdaptChoice> { return AdaptChoice{}; });
   const auto takes_slow = [&](double quick_alone_us) {
@@ -256,24 +256,26 @@ TEST_CASE("uncertainty: largest without samples, less with more samples and with
 TEST_CASE("tune: near-ties with slightly wrong cached times are ranked right in every layer") {
   const SettableClock clock;
   // Everything was measured before, alone and inside; the quick one had bad luck each time.
-  check_all_quick(core_with_near_ties(), {.slow_us = 100, .quick_us = 104, .quick_inside = true});
+  check_all_quick(runtime_with_near_ties(),
+                  {.slow_us = 100, .quick_us = 104, .quick_inside = true});
 }
 
 TEST_CASE("tune: a candidate within the unit-to-net deviation of the best is measured inside") {
   const SettableClock clock;
-  check_all_quick(core_with_near_ties(), {.slow_us = 100, .quick_us = 117, .quick_inside = false});
+  check_all_quick(runtime_with_near_ties(),
+                  {.slow_us = 100, .quick_us = 117, .quick_inside = false});
 }
 
 TEST_CASE("tune: interleaved paths are compared as they run in steady use") {
   const SettableClock clock;
   NetOptions net_options;
   net_options.threads = 1;
-  const std::shared_ptr<Runtime> core = make_runtime(net_options).value();
-  auto& registry = const_cast<Registry&>(core->registry());
+  const std::shared_ptr<Runtime> runtime = make_runtime(net_options).value();
+  auto& registry = const_cast<Registry&>(runtime->registry());
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
   REQUIRE(registry.add(std::make_unique<CachedCumsum>("cpu/slow", naive, 120, 120)).ok());
   REQUIRE(registry.add(std::make_unique<CachedCumsum>("cpu/quick", naive, 50, 400)).ok());
-  check_all_quick(core, {.slow_us = 100, .quick_us = 104, .quick_inside = true});
+  check_all_quick(runtime, {.slow_us = 100, .quick_us = 104, .quick_inside = true});
 }
 
 TEST_CASE("tune: whole-net rows of the cache serve the same shapes and routines only") {
@@ -282,26 +284,26 @@ TEST_CASE("tune: whole-net rows of the cache serve the same shapes and routines 
   TuneOptions options;
   options.cache.folder = folder.path().string();
   // Another routine is as quick, or there is nothing to find out inside the net.
-  const auto core_with_equals = [](int version) {
-    std::shared_ptr<Runtime> core = core_with_near_ties(version);
-    auto& registry = const_cast<Registry&>(core->registry());
+  const auto runtime_with_equals = [](int version) {
+    std::shared_ptr<Runtime> runtime = runtime_with_near_ties(version);
+    auto& registry = const_cast<Registry&>(runtime->registry());
     const Routine& naive = *registry.find("cumsum", "cpu/naive");
     REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/equal", naive, 50)).ok());
-    return core;
+    return runtime;
   };
-  const std::shared_ptr<Runtime> core = core_with_equals(1);
+  const std::shared_ptr<Runtime> runtime = runtime_with_equals(1);
   const auto graph = chain(Dim("rows"));
-  const TuneJob first = job_for(core, graph, Shape{1, 64}, options);
+  const TuneJob first = job_for(runtime, graph, Shape{1, 64}, options);
   REQUIRE(tune(first).ok());
   REQUIRE(knows_net_times(first));
   CHECK(tune(first)->report.measured == 0);
   SECTION("the same net for other sizes is run again") {
-    const TuneJob job = job_for(core, graph, Shape{2, 64}, options);
+    const TuneJob job = job_for(runtime, graph, Shape{2, 64}, options);
     REQUIRE(tune(job).ok());
     CHECK(knows_net_times(job));
   }
   SECTION("with a routine in another version it is run again") {
-    const TuneJob job = job_for(core_with_equals(2), graph, Shape{1, 64}, options);
+    const TuneJob job = job_for(runtime_with_equals(2), graph, Shape{1, 64}, options);
     REQUIRE(tune(job).ok());
     CHECK(knows_net_times(job));
   }
@@ -312,7 +314,7 @@ TEST_CASE("tune: what was measured on a disturbed machine is measured again on a
   const TemporaryFolder folder;
   TuneOptions options;
   options.cache.folder = folder.path().string();
-  const TuneJob job = job_for(core_with_near_ties(), chain(), Shape{1, 64}, options);
+  const TuneJob job = job_for(runtime_with_near_ties(), chain(), Shape{1, 64}, options);
   REQUIRE(tune(job).ok());
   REQUIRE(tune(job)->report.measured == 0);
   const auto open = [&](ProfileCache& cache) {
@@ -344,8 +346,8 @@ TEST_CASE("tune: a path that won by luck loses when it is measured again", "[slo
   const TemporaryFolder folder;
   NetOptions net_options;
   net_options.threads = 1;
-  const std::shared_ptr<Runtime> core = make_runtime(net_options).value();
-  auto& registry = const_cast<Registry&>(core->registry());
+  const std::shared_ptr<Runtime> runtime = make_runtime(net_options).value();
+  auto& registry = const_cast<Registry&>(runtime->registry());
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
   // It has the higher rank: without another look it would win the final benchmark as the default
   // choice.
@@ -367,7 +369,7 @@ TEST_CASE("tune: a path that won by luck loses when it is measured again", "[slo
     again = true;
     luck.take_from_now_on(500);
   };
-  const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
+  const TuneJob job = job_for(runtime, chain(), Shape{1, 64}, options);
   const Result<TuneResult> result = tune(job);
   REQUIRE(result.ok());
   REQUIRE(again);
@@ -378,7 +380,7 @@ TEST_CASE("tune: a path that won by luck loses when it is measured again", "[slo
 TEST_CASE("tune: a round that was cancelled is run the next time") {
   const SettableClock clock;
   const TemporaryFolder folder;
-  const std::shared_ptr<Runtime> core = core_with_near_ties();
+  const std::shared_ptr<Runtime> runtime = runtime_with_near_ties();
   TuneOptions options;
   options.cache.folder = folder.path().string();
   std::atomic<bool> cancel = false;
@@ -389,10 +391,10 @@ TEST_CASE("tune: a round that was cancelled is run the next time") {
     if (std::string_view(progress.stage) == "net" && progress.done == round) cancel = seen = true;
   };
   // As in the case above: near-ties, or there is nothing to compare.
-  auto& registry = const_cast<Registry&>(core->registry());
+  auto& registry = const_cast<Registry&>(runtime->registry());
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
   REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/equal", naive, 50)).ok());
-  const TuneJob job = job_for(core, chain(), Shape{1, 64}, options);
+  const TuneJob job = job_for(runtime, chain(), Shape{1, 64}, options);
   CHECK(tune(job).status().code() == StatusCode::cancelled);
   REQUIRE(seen);
   seen = false;

@@ -18,7 +18,7 @@ using namespace softneuro::test;
 namespace {
 
 struct Fixture {
-  std::shared_ptr<Runtime> core;
+  std::shared_ptr<Runtime> runtime;
   std::shared_ptr<const Graph> graph;
   std::vector<Shape> shapes;
   std::vector<LayerCandidates> layers;
@@ -27,15 +27,15 @@ struct Fixture {
     graph = finished(small_graph());
     NetOptions options;
     options.threads = 2;
-    core = make_runtime(options).value();
+    runtime = make_runtime(options).value();
     shapes = {Shape{1, 3, 12, 12}};
-    const NetProblems problems = problems_of(core, graph, shapes).value();
-    layers = list_candidates(core->routine_context(), problems, {schemas, 4}).value();
+    const NetProblems problems = problems_of(runtime, graph, shapes).value();
+    layers = list_candidates(runtime->routine_context(), problems, {schemas, 4}).value();
   }
 
   std::vector<Tensor> run(const RoutinePath& path) const {
     ReplacedChoices replaced;
-    const auto plan = build_plan(core, graph, shapes, path, &replaced);
+    const auto plan = build_plan(runtime, graph, shapes, path, &replaced);
     INFO(plan.status().message());
     REQUIRE(plan.ok());
     CHECK(replaced.layers.empty());
@@ -114,7 +114,7 @@ TEST_CASE("path: a choice that does not apply here is replaced and told") {
   }
   path.layers.emplace(LayerId{4711}, Choice{});
   ReplacedChoices replaced;
-  const auto plan = build_plan(fixture.core, fixture.graph, fixture.shapes, path, &replaced);
+  const auto plan = build_plan(fixture.runtime, fixture.graph, fixture.shapes, path, &replaced);
   INFO(plan.status().message());
   REQUIRE(plan.ok());
   CHECK(replaced.layers.size() == 3);

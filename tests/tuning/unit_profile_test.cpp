@@ -27,10 +27,10 @@ std::shared_ptr<Runtime> one_thread() {
   return make_runtime(options).value();
 }
 
-std::vector<LayerCandidates> candidates_of(const std::shared_ptr<Runtime>& core,
+std::vector<LayerCandidates> candidates_of(const std::shared_ptr<Runtime>& runtime,
                                            const NetProblems& problems) {
   const std::vector<std::string> float32 = {"cpu:float32"};
-  return list_candidates(core->routine_context(), problems, {float32}).value();
+  return list_candidates(runtime->routine_context(), problems, {float32}).value();
 }
 
 // cumsum, by routines whose times are known. The best of them comes last but one.
@@ -39,7 +39,7 @@ class TimedProblem {
   static constexpr std::int64_t kUs[] = {250, 300, 200, 600};
 
   TimedProblem() {
-    auto& registry = const_cast<Registry&>(core->registry());
+    auto& registry = const_cast<Registry&>(runtime->registry());
     const Routine& naive = *registry.find("cumsum", "cpu/naive");
     // In the order of their ranks.
     for (const auto& [name, rank] : {std::pair("cpu/fast", 400), std::pair("cpu/fair", 300),
@@ -55,11 +55,11 @@ class TimedProblem {
     graph_ =
         finished(b, b.layer("cumsum", "sum", {x, b.graph.add_constant("axis", std::move(axis))}));
     const Shape shapes[] = {Shape{1, 64}};
-    problems_ = problems_of(core, graph_, shapes).value();
+    problems_ = problems_of(runtime, graph_, shapes).value();
   }
 
   std::vector<Candidate> candidates() const {
-    auto layers = candidates_of(core, problems_);
+    auto layers = candidates_of(runtime, problems_);
     REQUIRE(layers.size() == 1);
     REQUIRE(layers[0].candidates.size() == std::size(kUs));
     REQUIRE(layers[0].candidates[0].str() == "cpu/fast");
@@ -72,7 +72,7 @@ class TimedProblem {
   }
   const Problem& problem() const { return problems_.layers[0].problem; }
 
-  const std::shared_ptr<Runtime> core = one_thread();
+  const std::shared_ptr<Runtime> runtime = one_thread();
 
  private:
   std::vector<TimedCumsum*> routines_;
@@ -88,8 +88,8 @@ TEST_CASE("unit profile: times are on one scale, whatever candidate the machine 
   std::vector<Candidate> candidates = timed.candidates();
   ProfileCache cache;
   const TuneBudget budget;
-  PoolBarrier barrier(timed.core->pool());
-  UnitProfiler profiler(*timed.core, cache, budget, barrier, false);
+  PoolBarrier barrier(timed.runtime->pool());
+  UnitProfiler profiler(*timed.runtime, cache, budget, barrier, false);
   const std::string when = GENERATE("cpu/fast", "cpu/fair", "cpu/best", "cpu/last");
   profiler.on_candidate = [&](const Candidate& candidate, double) {
     timed.slow_down(candidate.str() == when ? 5 : 1);
@@ -114,8 +114,8 @@ TEST_CASE("unit profile: what the cache does not know is put on the scale of wha
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
     cache.put(candidates[i].key, Profile{.time_us = static_cast<double>(TimedProblem::kUs[i])});
   const TuneBudget budget;
-  PoolBarrier barrier(timed.core->pool());
-  UnitProfiler profiler(*timed.core, cache, budget, barrier, false);
+  PoolBarrier barrier(timed.runtime->pool());
+  UnitProfiler profiler(*timed.runtime, cache, budget, barrier, false);
   timed.slow_down(3);
   REQUIRE(profiler.profile(timed.problem(), candidates).ok());
   CHECK(profiler.counts().measured == 2);

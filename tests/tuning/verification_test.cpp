@@ -148,16 +148,16 @@ std::shared_ptr<const Graph> rounded_means(float shift) {
   return finished(std::move(b.graph));
 }
 
-VerificationJob verification_of(const std::shared_ptr<Runtime>& core,
+VerificationJob verification_of(const std::shared_ptr<Runtime>& runtime,
                                 std::shared_ptr<const Graph> model,
                                 const std::shared_ptr<const Graph>& tuned, const RoutinePath& path,
                                 const Shape& shape) {
   VerificationJob job;
-  job.runtime = core;
+  job.runtime = runtime;
   job.is_same_graph = model == tuned;
   job.model = std::move(model);
   job.shapes = {shape};
-  job.tuned = build_plan(core, tuned, job.shapes, path, nullptr).value();
+  job.tuned = build_plan(runtime, tuned, job.shapes, path, nullptr).value();
   return job;
 }
 
@@ -169,9 +169,9 @@ TuneOptions quick(const TemporaryFolder& folder, std::vector<std::string> schema
 }
 
 // To tune running_sums(), verified on ones.
-TuneJob sums_job(const std::shared_ptr<Runtime>& core, const TuneOptions& options) {
+TuneJob sums_job(const std::shared_ptr<Runtime>& runtime, const TuneOptions& options) {
   TuneJob job;
-  job.core = core;
+  job.runtime = runtime;
   job.graph = job.model = running_sums();
   job.is_model = true;
   job.shapes = {Shape{1, 64}};
@@ -192,7 +192,7 @@ bool mentions(const std::vector<std::string>& warnings, const char* text) {
 
 TEST_CASE("verification: numbers too small for float16 are rounded away, which is explained",
           "[verification]") {
-  const auto core = one_thread();
+  const auto runtime = one_thread();
   SmallNetBuilder b;
   const TensorId x = b.input("x", DynamicShape(Shape{1, 64}));
   b.graph.outputs = {b.unary("tanh", "end", b.scaled("small", x, 1e-8f))};
@@ -200,7 +200,7 @@ TEST_CASE("verification: numbers too small for float16 are rounded away, which i
   RoutinePath path;
   path.layers[graph->layers()[1].id] = {
       "cpu:float16/direct", {}, FormatTuple::parse("float16 -> float16").value(), 0};
-  const VerificationJob job = verification_of(core, graph, graph, path, Shape{1, 64});
+  const VerificationJob job = verification_of(runtime, graph, graph, path, Shape{1, 64});
   REQUIRE(job.tuned->describe().find("cpu:float16") != std::string::npos);
   const std::vector<std::vector<Tensor>> ones = {{filled({1, 64}, 1)}};
   const Result<double> answer = verify_plan(job, ones);
@@ -210,14 +210,14 @@ TEST_CASE("verification: numbers too small for float16 are rounded away, which i
 
 TEST_CASE("verification: a routine that is one per cent off is named with its layer",
           "[verification]") {
-  const auto core = one_thread();
-  auto& registry = const_cast<Registry&>(core->registry());
+  const auto runtime = one_thread();
+  auto& registry = const_cast<Registry&>(runtime->registry());
   REQUIRE(registry.add(std::make_unique<SloppyCumsum>(*registry.find("cumsum", "cpu/naive"))).ok());
   const auto graph = running_sums();
   RoutinePath path;
   const FormatTuple formats = FormatTuple::parse("float32,int64 -> float32").value();
   for (const Layer& layer : graph->layers()) path.layers[layer.id] = {"cpu/sloppy", {}, formats, 0};
-  const VerificationJob job = verification_of(core, graph, graph, path, Shape{1, 64});
+  const VerificationJob job = verification_of(runtime, graph, graph, path, Shape{1, 64});
   // Ones add up to more than what the routine was tried on, but in the second layer only.
   const std::vector<std::vector<Tensor>> ones = {{filled({1, 64}, 1)}};
   const Result<double> answer = verify_plan(job, ones);
@@ -234,15 +234,15 @@ TEST_CASE(
     "[verification]") {
   const SettableClock clock;
   const TemporaryFolder folder;
-  const auto core = one_thread();
-  auto& registry = const_cast<Registry&>(core->registry());
+  const auto runtime = one_thread();
+  auto& registry = const_cast<Registry&>(runtime->registry());
   REQUIRE(registry.add(std::make_unique<SloppyCumsum>(*registry.find("cumsum", "cpu/naive"))).ok());
   REQUIRE(registry
               .add(std::make_unique<TimedCumsum>("cpu/slow", *registry.find("cumsum", "cpu/naive"),
                                                  200))
               .ok());
   const TuneOptions options = quick(folder, {"cpu:float32"});
-  const TuneJob job = sums_job(core, options);
+  const TuneJob job = sums_job(runtime, options);
   const Result<TuneResult> result = tune(job);
   REQUIRE_FALSE(result.ok());
   CHECK(result.status().message().find("layer 'second' (cpu/sloppy)") != std::string::npos);
@@ -253,14 +253,14 @@ TEST_CASE(
     "[verification]") {
   const SettableClock clock;
   const TemporaryFolder folder;
-  const auto core = one_thread();
-  auto& registry = const_cast<Registry&>(core->registry());
+  const auto runtime = one_thread();
+  auto& registry = const_cast<Registry&>(runtime->registry());
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
   REQUIRE(registry.add(std::make_unique<TimedCumsum>("cpu/slow", naive, 200)).ok());
   Changing routine;
   REQUIRE(registry.add(std::make_unique<ChangingCumsum>(naive, routine)).ok());
   const TuneOptions options = quick(folder, {"cpu:float32"});
-  TuneJob job = sums_job(core, options);
+  TuneJob job = sums_job(runtime, options);
   job.verification_inputs.push_back({filled({1, 64}, 2)});
   // What was verified on the inputs that begin with a two.
   const auto is_verified_on_twos = [&] {
@@ -294,15 +294,15 @@ TEST_CASE(
 
 TEST_CASE("verification: a pass that drops a clamp is named with the layer that lost it",
           "[verification]") {
-  const auto core = one_thread();
+  const auto runtime = one_thread();
   const auto model = clipped_conv(true), tuned = clipped_conv(false);
   const std::vector<std::vector<Tensor>> inputs = {{random_image(3, {1, 3, 8, 8})}};
   const Result<double> wrong =
-      verify_plan(verification_of(core, model, tuned, {}, Shape{1, 3, 8, 8}), inputs);
+      verify_plan(verification_of(runtime, model, tuned, {}, Shape{1, 3, 8, 8}), inputs);
   REQUIRE_FALSE(wrong.ok());
   CHECK(wrong.status().message().find("layer 'clipped'") != std::string::npos);
   const Result<double> right =
-      verify_plan(verification_of(core, model, model, {}, Shape{1, 3, 8, 8}), inputs);
+      verify_plan(verification_of(runtime, model, model, {}, Shape{1, 3, 8, 8}), inputs);
   REQUIRE(right.ok());
   CHECK(*right == 0);
 }
@@ -331,7 +331,7 @@ TEST_CASE("verification: a tensor that the model has not is judged on each input
 TEST_CASE("verification: a routine that is off on what the model has not is named",
           "[verification]") {
   // As above, where the layer that the model has not takes a routine that is one per cent off.
-  const auto core = one_thread();
+  const auto runtime = one_thread();
   SmallNetBuilder b, moved;
   Params perm;
   perm.set("perm", std::vector<std::int64_t>{1, 0});
@@ -345,13 +345,13 @@ TEST_CASE("verification: a routine that is off on what the model has not is name
   const TensorId z = moved.input("x", DynamicShape(Shape{4, 6}));
   moved.graph.outputs = {moved.layer("transpose", "y", {sums(moved, "z", z, 0)}, perm)};
   const auto tuned = finished(std::move(moved.graph));
-  auto& registry = const_cast<Registry&>(core->registry());
+  auto& registry = const_cast<Registry&>(runtime->registry());
   REQUIRE(registry.add(std::make_unique<SloppyCumsum>(*registry.find("cumsum", "cpu/naive"))).ok());
   RoutinePath path;
   const FormatTuple formats = FormatTuple::parse("float32,int64 -> float32").value();
   path.layers[tuned->layers()[0].id] = {"cpu/sloppy", {}, formats, 0};
   const VerificationJob job =
-      verification_of(core, finished(std::move(b.graph)), tuned, path, Shape{4, 6});
+      verification_of(runtime, finished(std::move(b.graph)), tuned, path, Shape{4, 6});
   const std::vector<std::vector<Tensor>> inputs = {{filled({4, 6}, 4)}};
   CHECK_THAT(verify_plan(job, inputs).status().message(), Catch::Contains("'z'"));
 }
@@ -536,7 +536,7 @@ TEST_CASE("verification: a net that runs on no synthetic inputs keeps default ch
 
 TEST_CASE("verification: means of levels halfway between two may be rounded to either",
           "[verification]") {
-  const auto core = one_thread();
+  const auto runtime = one_thread();
   const Shape shape = {1, 16, 32, 32};
   Tensor x = random_image(5, shape);
   for (float& value : x.mutable_values<float>())
@@ -546,18 +546,19 @@ TEST_CASE("verification: means of levels halfway between two may be rounded to e
   RoutinePath path;
   path.layers[model->layers()[0].id] = {
       "cpu:float32:nhwc/direct", {}, FormatTuple::parse("float32:nhwc -> float32:nhwc").value(), 0};
-  CHECK(verify_plan(verification_of(core, model, model, path, shape), inputs).status().message() ==
-        "");
+  CHECK(
+      verify_plan(verification_of(runtime, model, model, path, shape), inputs).status().message() ==
+      "");
   // Three quarters of a level more: a quarter of the means are rounded to another level, rightly.
-  const Result<double> moved =
-      verify_plan(verification_of(core, model, rounded_means(0.75f * kLevel), path, shape), inputs);
+  const Result<double> moved = verify_plan(
+      verification_of(runtime, model, rounded_means(0.75f * kLevel), path, shape), inputs);
   REQUIRE_FALSE(moved.ok());
   CHECK_THAT(moved.status().message(), Catch::Contains("layer 'means'"));
 }
 
 TEST_CASE("verification: a sum that cancels may be as far off as rounding its terms makes it",
           "[verification]") {
-  const auto core = one_thread();
+  const auto runtime = one_thread();
   SmallNetBuilder b;
   const TensorId x = b.input("x", DynamicShape(Shape{1, 1000}));
   Params mean;
@@ -572,16 +573,16 @@ TEST_CASE("verification: a sum that cancels may be as far off as rounding its te
   path.layers[graph->layers()[2].id] = {
       "cpu/direct", {}, FormatTuple::parse("float32 -> float32").value(), 0};
   const std::vector<std::vector<Tensor>> inputs = {{random_image(3, {1, 1000})}};
-  CHECK(verify_plan(verification_of(core, graph, graph, path, Shape{1, 1000}), inputs)
+  CHECK(verify_plan(verification_of(runtime, graph, graph, path, Shape{1, 1000}), inputs)
             .status()
             .message() == "");
 }
 
 TEST_CASE("verification: an element that is wrong in the tail is named with its layer",
           "[verification]") {
-  const auto core = one_thread();
+  const auto runtime = one_thread();
   const PlantedFault& fault = kPlantedFaults[0];  // softplus, 0 below -13
-  REQUIRE(const_cast<Registry&>(core->registry())
+  REQUIRE(const_cast<Registry&>(runtime->registry())
               .add(std::make_unique<PlantedUnary>(fault, true))
               .ok());
   SmallNetBuilder b;
@@ -591,7 +592,7 @@ TEST_CASE("verification: an element that is wrong in the tail is named with its 
   RoutinePath path;
   path.layers[graph->layers()[0].id] = {
       fault.name, {}, FormatTuple::parse("float32 -> float32").value(), 0};
-  const VerificationJob job = verification_of(core, graph, graph, path, shape);
+  const VerificationJob job = verification_of(runtime, graph, graph, path, shape);
   const std::vector<std::vector<Tensor>> middle = {{random_image(3, shape)}};
   CHECK(verify_plan(job, middle).status().message() == "");
   std::vector<std::vector<Tensor>> tail = {{random_image(3, shape)}};

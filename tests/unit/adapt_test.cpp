@@ -65,7 +65,7 @@ TensorSpec spec_of(const Shape& shape, const Meaning& meaning, Layout layout) {
 Problem problem_of(const TensorSpec& from, const TensorSpec& to) {
   Problem problem;
   problem.type = builtin_layer_types().find("adapt");
-  problem.own_inputs = 1;
+  problem.layer_inputs = 1;
   problem.inputs = {from};
   problem.outputs = {to};
   return problem;

@@ -40,7 +40,7 @@ struct Convolution {
     Layer layer;
     layer.type = registry().layer_types().find("conv2");
     layer.name = "tested";
-    layer.own_inputs = 3;
+    layer.layer_inputs = 3;
     layer.outputs = {0};
     layer.params = params({{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
     PostOp add, relu;

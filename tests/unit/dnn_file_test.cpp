@@ -163,7 +163,7 @@ TEST_CASE("dnn: equal constants are stored once") {
   Layer& layer = graph.layers()[0];
   for (int i = 0; i < 5; ++i) {
     layer.inputs.push_back(graph.add_constant("same", ramp(10000)));
-    ++layer.own_inputs;
+    ++layer.layer_inputs;
   }
   const Tensor file = serialize_dnn(graph).value();
   REQUIRE(file.bytes() < one + 1000);
@@ -270,7 +270,7 @@ TEST_CASE("dnn: more than 2 GiB of weights", "[slow]") {
     Graph graph = graph_with(
         Tensor::borrow_const(DataType::float32, Shape{kBytes / 4}, zeros, kBytes).value());
     graph.layers()[0].inputs.push_back(graph.add_constant("behind", ramp(1000)));
-    ++graph.layers()[0].own_inputs;
+    ++graph.layers()[0].layer_inputs;
     const std::string path = folder.file("large.dnn");
     REQUIRE(save_dnn(graph, path).message() == "");
     REQUIRE(std::filesystem::file_size(path) > kBytes);

@@ -166,20 +166,20 @@ TEST_CASE("load: packed weights of an earlier version are those that kernels ask
   NetOptions options;
   options.threads = 1;
   options.plugins = {"none"};
-  const std::shared_ptr<Runtime> core = make_runtime(options).value();
+  const std::shared_ptr<Runtime> runtime = make_runtime(options).value();
   const DnnContents contents =
       load_dnn_contents(test::source_dir() + "/tests/data/golden_packed.dnn", builtin_layer_types())
           .value();
   REQUIRE(contents.paths.size() == 1);
   const Shape shape{1, 3, 24, 24};
   const auto graph = std::make_shared<const Graph>(contents.graph);
-  const auto plan = build_plan(core, graph, {&shape, 1}, contents.paths[0], nullptr).value();
+  const auto plan = build_plan(runtime, graph, {&shape, 1}, contents.paths[0], nullptr).value();
   const PlanImpl& impl = impl_of(*plan);
   std::size_t found = 0;
   for (const Step& step : impl.steps) {
     if (step.routine == nullptr) continue;
     const ImplementationPtr made =
-        core->routine_context()
+        runtime->routine_context()
             .implement(*step.routine, problem_of(impl, *step.layer).value())
             .value();
     found += contents.packed.count(

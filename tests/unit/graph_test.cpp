@@ -348,13 +348,13 @@ TEST_CASE("verify: layers") {
   }
   SECTION("too few and too many inputs") {
     b.inputs.pop_back();
-    b.own_inputs = 1;
+    b.layer_inputs = 1;
     CHECK_THAT(w.verify(), Contains("layer 'b'") && Contains("does not take 1 inputs"));
     b.inputs = {w.t, w.c, w.c};
-    b.own_inputs = 3;
+    b.layer_inputs = 3;
     CHECK_THAT(w.verify(), Contains("does not take 3 inputs"));
-    b.own_inputs = 4;
-    CHECK_THAT(w.verify(), Contains("4 own inputs, but 3"));
+    b.layer_inputs = 4;
+    CHECK_THAT(w.verify(), Contains("4 layer inputs, but 3"));
   }
   SECTION("missing and unknown inputs") {
     b.inputs[1] = kNoTensor;

@@ -22,9 +22,9 @@ std::shared_ptr<const Graph> conv_of(std::int64_t channels, double weight) {
 }
 
 // What the first output is, everywhere.
-float answer(const std::shared_ptr<Runtime>& core, const std::shared_ptr<const Graph>& graph) {
+float answer(const std::shared_ptr<Runtime>& runtime, const std::shared_ptr<const Graph>& graph) {
   const Shape shape{1, 3, 8, 8};
-  Session session = Session::create(build_plan(core, graph, {&shape, 1}).value()).value();
+  Session session = Session::create(build_plan(runtime, graph, {&shape, 1}).value()).value();
   Tensor ones = Tensor::create(DataType::float32, shape).value();
   std::ranges::fill(ones.mutable_values<float>(), 1.0f);
   std::vector<Tensor> outputs(1);
@@ -39,17 +39,17 @@ float answer(const std::shared_ptr<Runtime>& core, const std::shared_ptr<const G
 TEST_CASE("packed weights: layers of one number in two graphs keep their own weights") {
   NetOptions options;
   options.threads = 1;
-  const std::shared_ptr<Runtime> core = make_runtime(options).value();
+  const std::shared_ptr<Runtime> runtime = make_runtime(options).value();
   const auto one = conv_of(16, 1), two = conv_of(16, 2);
   REQUIRE(one->layers()[0].id == two->layers()[0].id);
-  CHECK(answer(core, one) == 3);
-  const std::size_t bytes = core->packed_weights().bytes();
+  CHECK(answer(runtime, one) == 3);
+  const std::size_t bytes = runtime->packed_weights().bytes();
   REQUIRE(bytes > 0);
-  CHECK(answer(core, two) == 6);
-  CHECK(core->packed_weights().bytes() == 2 * bytes);
+  CHECK(answer(runtime, two) == 6);
+  CHECK(runtime->packed_weights().bytes() == 2 * bytes);
   // A copy of a graph has the same constants.
-  CHECK(answer(core, std::make_shared<const Graph>(*one)) == 3);
-  CHECK(core->packed_weights().bytes() == 2 * bytes);
+  CHECK(answer(runtime, std::make_shared<const Graph>(*one)) == 3);
+  CHECK(runtime->packed_weights().bytes() == 2 * bytes);
 }
 
 TEST_CASE("packed weights: those of a file serve its own graph alone") {
@@ -71,8 +71,8 @@ TEST_CASE("packed weights: those of a file serve its own graph alone") {
   const std::string key =
       PackedCache::key_of(*step.layer, *made, made->packing(step.params).value());
 
-  const std::shared_ptr<Runtime> core = make_runtime(options).value();
-  core->packed_weights().preload({{key, bytes}}, *one);
-  CHECK(answer(core, one) == 6);  // taken without a look at the weights
-  CHECK(answer(core, conv_of(16, 3)) == 9);
+  const std::shared_ptr<Runtime> runtime = make_runtime(options).value();
+  runtime->packed_weights().preload({{key, bytes}}, *one);
+  CHECK(answer(runtime, one) == 6);  // taken without a look at the weights
+  CHECK(answer(runtime, conv_of(16, 3)) == 9);
 }

@@ -80,7 +80,7 @@ Layer make_layer(const char* type, std::uint32_t inputs, Params params = {}) {
   Layer layer;
   layer.type = builtin_layer_types().find(type);
   layer.name = "the layer";
-  layer.own_inputs = inputs;
+  layer.layer_inputs = inputs;
   for (std::uint32_t i = 0; i < inputs; ++i) layer.inputs.push_back(i);
   layer.outputs = {inputs};
   layer.params = std::move(params);

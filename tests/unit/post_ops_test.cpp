@@ -63,7 +63,7 @@ struct Fused {
     problem.params.set("op", std::string("linear"));
     problem.params.set("alpha", 1.0);
     problem.params.set("beta", 0.0);
-    problem.own_inputs = 1;
+    problem.layer_inputs = 1;
     tensors.push_back(random_tensor(type, shape, layout, 1));
     problem.inputs.push_back(spec_of(tensors[0], false));
     problem.outputs.push_back(problem.inputs[0]);

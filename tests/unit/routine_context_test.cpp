@@ -18,7 +18,7 @@ Problem convolution() {
   Layer layer;
   layer.type = builtin_layer_types().find("conv2");
   layer.name = "tested";
-  layer.own_inputs = 2;
+  layer.layer_inputs = 2;
   layer.outputs = {0};
   layer.post_ops = {PostOp()};
   TensorSpec x, w;

@@ -193,9 +193,10 @@ Result<ExpandedChildnet> ChildnetImplementation::expand_anew(const RoutineParams
   const RoutineDescriptor& descriptor = childnet_.descriptor();
   SN_ASSIGN_OR_RETURN(const auto choices, parse_inner(params.text("inner")));
   ExpandedChildnet expanded;
-  std::vector<TensorId> own;
-  for (std::size_t i = 0; i < outer.own_inputs; ++i) own.push_back(add_input(expanded, outer, i));
-  SN_RETURN_IF_ERROR(childnet_.build(outer, params, expanded.graph, own));
+  std::vector<TensorId> inputs;
+  for (std::size_t i = 0; i < outer.layer_inputs; ++i)
+    inputs.push_back(add_input(expanded, outer, i));
+  SN_RETURN_IF_ERROR(childnet_.build(outer, params, expanded.graph, inputs));
   if (expanded.graph.outputs.size() != outer.outputs.size() || expanded.graph.layers().empty())
     return internal_error("{} built no net for its outputs", descriptor.str());
   if (!outer.post_ops.empty()) {

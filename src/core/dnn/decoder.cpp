@@ -259,7 +259,7 @@ class Decoder : private FieldReader {
     layer.id = source.id();
     SN_ASSIGN_OR_RETURN(layer.inputs, numbers(source.inputs()));
     SN_ASSIGN_OR_RETURN(layer.outputs, numbers(source.outputs()));
-    layer.own_inputs = source.own_inputs();
+    layer.layer_inputs = source.layer_inputs();
     SN_RETURN_IF_ERROR(params(source.params(), layer.params));
     SN_RETURN_IF_ERROR(layer.type->check_params(layer.params));
     SN_ASSIGN_OR_RETURN(layer.sources, texts(source.sources()));

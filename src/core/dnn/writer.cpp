@@ -299,7 +299,7 @@ class Encoder {
     const auto params_offset = builder_.CreateVector(params);
     const auto post_ops_offset = builder_.CreateVector(post_ops);
     const auto subgraphs_offset = builder_.CreateVector(subgraphs);
-    return schema::CreateLayer(builder_, layer.id, type, name, inputs, outputs, layer.own_inputs,
+    return schema::CreateLayer(builder_, layer.id, type, name, inputs, outputs, layer.layer_inputs,
                                params_offset, post_ops_offset, sources, subgraphs_offset);
   }
 

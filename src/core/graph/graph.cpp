@@ -131,7 +131,7 @@ Layer& Graph::add_layer(const LayerType& type, std::string layer_name,
   layer.id = next_layer_id_++;
   layer.type = &type;
   layer.name = std::move(layer_name);
-  layer.own_inputs = static_cast<std::uint32_t>(layer_inputs.size());
+  layer.layer_inputs = static_cast<std::uint32_t>(layer_inputs.size());
   layer.inputs = std::move(layer_inputs);
   layer.outputs = std::move(layer_outputs);
   layer.params = std::move(params);

@@ -46,7 +46,7 @@ struct PostOp {
   float alpha = 0, beta = 0;  // of the unary function
   BinaryOp binary = BinaryOp::add;
   // binary: y = f(y, x), or f(x, y) if `swapped`; x = layer.inputs[input], which broadcasts to
-  // y's shape (never the other way). Such inputs stand behind the layer type's own inputs.
+  // y's shape (never the other way). Such inputs stand behind the layer inputs.
   std::uint32_t input = 0;
   bool swapped = false;
 
@@ -60,9 +60,9 @@ struct Layer {
   LayerId id = 0;  // stable: survives passes, saving and loading
   const LayerType* type = nullptr;
   std::string name;              // unique within one graph
-  std::vector<TensorId> inputs;  // own inputs in the layer type's order, then those of post-ops
+  std::vector<TensorId> inputs;  // layer inputs in the layer type's order, then those of post-ops
   std::vector<TensorId> outputs;
-  std::uint32_t own_inputs = 0;  // how many of `inputs` are not post-op inputs
+  std::uint32_t layer_inputs = 0;  // how many of `inputs` are not post-op inputs
   Params params;
   std::vector<PostOp> post_ops;
   std::vector<std::string> sources;  // nodes of the imported model that this layer stands for
@@ -98,8 +98,8 @@ class SN_INTREE Graph {
   void rename_tensor(TensorId id, std::string_view name);
 
   // --- layers (any order; sort() makes it topological) -----------------------------------------
-  // Appends a layer with a fresh id, own_inputs = inputs.size(), and the default values of left-out
-  // parameters filled in. Wrong parameters and a name taken already are found by verify().
+  // Appends a layer with a fresh id, layer_inputs = inputs.size(), and the default values of
+  // left-out parameters filled in. Wrong parameters and a name taken already are found by verify().
   Layer& add_layer(const LayerType& type, std::string name, std::vector<TensorId> inputs,
                    std::vector<TensorId> outputs, Params params = {});
   std::vector<Layer>& layers() { return layers_; }

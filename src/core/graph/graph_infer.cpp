@@ -35,7 +35,7 @@ void name_unknown_dims(const std::string& tensor, DynamicShape& shape) {
 
 Status infer_layer(Graph& graph, Layer& layer, ShapeValues& values, bool name_unknown) {
   SN_RETURN_IF_ERROR(layer.type->check_params(layer.params));
-  std::vector<InferContext::Input> inputs(layer.own_inputs);
+  std::vector<InferContext::Input> inputs(layer.layer_inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const TensorId id = layer.inputs[i];
     if (id == kNoTensor) continue;

@@ -180,12 +180,12 @@ class Verifier {
 
   Status check_layer_inputs(const Layer& layer) const {
     const LayerType& type = *layer.type;
-    if (layer.own_inputs > layer.inputs.size())
-      return invalid_model("{} own inputs, but {} inputs in all", layer.own_inputs,
+    if (layer.layer_inputs > layer.inputs.size())
+      return invalid_model("{} layer inputs, but {} inputs in all", layer.layer_inputs,
                            layer.inputs.size());
-    const auto own = static_cast<std::int64_t>(layer.own_inputs);
-    if (!type.inputs.allows(own))
-      return invalid_model("layer type '{}' does not take {} inputs", type.name, own);
+    const auto count = static_cast<std::int64_t>(layer.layer_inputs);
+    if (!type.inputs.allows(count))
+      return invalid_model("layer type '{}' does not take {} inputs", type.name, count);
     // Lists of any length have no optional places, but for what control flow captures.
     const bool all_required = type.inputs.max == -1 && layer.subgraphs.empty();
     for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
@@ -193,7 +193,7 @@ class Verifier {
       if (id != kNoTensor && !in_range(id))
         return invalid_model("input {}: there is no tensor {}", i, id);
       const bool required =
-          i >= layer.own_inputs || all_required || i < static_cast<std::size_t>(type.inputs.min);
+          i >= layer.layer_inputs || all_required || i < static_cast<std::size_t>(type.inputs.min);
       if (id == kNoTensor && required) return invalid_model("input {} is missing", i);
     }
     return {};
@@ -205,7 +205,7 @@ class Verifier {
       const TensorId id = layer.inputs[i];
       if (id == kNoTensor || !graph_.tensor(id).left_out) continue;
       const std::optional<LayerWeights>& weights = layer.type->weights;
-      if (!weights || weights->input != i || i >= layer.own_inputs ||
+      if (!weights || weights->input != i || i >= layer.layer_inputs ||
           !graph_.tensor(id).is_constant())
         return invalid_model("input {} was left out of the file, and is not the layer's weights",
                              i);
@@ -263,9 +263,9 @@ class Verifier {
                              static_cast<int>(op.binary));
       if (result_type(op.binary, DataType::float32) != DataType::float32)
         return invalid_model("post-op {}: '{}' changes the data type", i, to_string(op.binary));
-      if (op.input < layer.own_inputs || op.input >= layer.inputs.size())
+      if (op.input < layer.layer_inputs || op.input >= layer.inputs.size())
         return invalid_model("post-op {}: input {} is not one of the inputs [{}, {}) of post-ops",
-                             i, op.input, layer.own_inputs, layer.inputs.size());
+                             i, op.input, layer.layer_inputs, layer.inputs.size());
       used[op.input] = true;
       const DataType x = graph_.tensor(layer.inputs[op.input]).type;
       const DataType y = graph_.tensor(layer.outputs[0]).type;
@@ -273,7 +273,7 @@ class Verifier {
         return invalid_model("post-op {}: its input is {}, but the output is {}", i, to_string(x),
                              to_string(y));
     }
-    for (std::size_t i = layer.own_inputs; i < layer.inputs.size(); ++i)
+    for (std::size_t i = layer.layer_inputs; i < layer.inputs.size(); ++i)
       if (!used[i]) return invalid_model("input {} belongs to no post-op", i);
     return {};
   }

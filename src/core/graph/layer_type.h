@@ -194,7 +194,7 @@ struct LayerSizes {
   const Params& params;
   std::vector<const Shape*> inputs;   // own ones, then those of post-ops; null: left out
   std::vector<const Shape*> outputs;  // null: left out or dependent on data
-  std::size_t own_inputs = 0;
+  std::size_t layer_inputs = 0;
 
   // Doubles: exact up to 2^53, and no size overflows them. 0 where the tensor is left out.
   SN_INTREE static double elements(const Shape* shape);
@@ -244,7 +244,7 @@ struct LayerType {
   FusedPostOps fused_post_ops = FusedPostOps::none;
   FormatRule formats = FormatRule::uniform;
   std::optional<LayerWeights> weights;
-  // All own inputs have the axes of output 0 (after broadcasting), else input 0 alone and the
+  // All layer inputs have the axes of output 0 (after broadcasting), else input 0 alone and the
   // others are values. For permute_axes.
   bool inputs_share_axes = false;
 
@@ -259,7 +259,7 @@ struct LayerType {
   // What is known of the elements of output 0, an integer or boolean tensor of rank 0 or 1, without
   // a kernel; std::nullopt: nothing. Set for layers of shape computations in exported models.
   std::optional<ShapeValue> (*known_values)(const KnownInputs& inputs) = nullptr;
-  // The own input that output 0 always equals (a cast to the same type, a pad by nothing); −1 if
+  // The layer input that output 0 always equals (a cast to the same type, a pad by nothing); −1 if
   // there is none. All shapes and types of the context are filled in, as far as they are known;
   // post-ops do not count. nullptr: never.
   int (*equal_input)(const InferContext& context) = nullptr;

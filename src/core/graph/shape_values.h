@@ -23,14 +23,14 @@ struct ShapeValue {
 
 class ShapeValues;
 
-// What is known of a layer, for LayerType::known_values. `i` counts the layer's own inputs.
+// What is known of a layer, for LayerType::known_values. `i` counts the layer inputs.
 class SN_INTREE KnownInputs {
  public:
   KnownInputs(ShapeValues& values, const Graph& graph, const Layer& layer)
       : values_(values), graph_(graph), layer_(layer) {}
 
   const Params& params() const { return layer_.params; }
-  std::size_t count() const { return layer_.own_inputs; }
+  std::size_t count() const { return layer_.layer_inputs; }
   bool has(std::size_t i) const { return i < count() && layer_.inputs[i] != kNoTensor; }
   // Precondition: has(i).
   const DynamicShape& shape(std::size_t i) const { return graph_.tensor(layer_.inputs[i]).shape; }

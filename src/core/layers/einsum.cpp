@@ -35,7 +35,7 @@ Status infer(InferContext& context) {
 // Every combination of labels meets once; a product of n factors takes n − 1 multiplications.
 double macs(const LayerSizes& sizes) {
   std::vector<int> ranks;
-  for (std::size_t i = 0; i < sizes.own_inputs; ++i) ranks.push_back(sizes.inputs[i]->rank());
+  for (std::size_t i = 0; i < sizes.layer_inputs; ++i) ranks.push_back(sizes.inputs[i]->rank());
   const auto plan = parse_einsum(sizes.params.text("equation"), ranks);
   if (!plan.ok() || ranks.size() < 2) return 0;
   std::vector<double> dims(static_cast<std::size_t>(plan->labels), 1);

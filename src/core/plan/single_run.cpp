@@ -34,7 +34,7 @@ Problem adapt_problem(Runtime& runtime, TensorSpec tensor, const Format& from, c
   Problem problem;
   problem.type = runtime.registry().layer_types().find("adapt");
   problem.layer_name = "adapt";
-  problem.own_inputs = 1;
+  problem.layer_inputs = 1;
   tensor.constant = false;
   tensor.value = Tensor();
   set_format(tensor, from);

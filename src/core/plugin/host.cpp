@@ -235,7 +235,7 @@ const sn_plugin_host& plugin_host() noexcept {
 PluginProblem::PluginProblem(const Problem& whole) noexcept
     : sn_plugin_problem{sizeof(sn_plugin_problem),
                         static_cast<std::uint32_t>(whole.inputs.size()),
-                        whole.own_inputs,
+                        whole.layer_inputs,
                         static_cast<std::uint32_t>(whole.outputs.size()),
                         static_cast<std::uint32_t>(whole.post_ops.size()),
                         &plugin_host(),

@@ -43,13 +43,13 @@ Result<Problem> make_problem(const Layer& layer, std::vector<TensorSpec> inputs)
     problem.params = layer.params;
     problem.post_ops = layer.post_ops;
     problem.inputs = std::move(inputs);
-    problem.own_inputs = layer.own_inputs;
+    problem.layer_inputs = layer.layer_inputs;
     const auto context_of = [&] { return fmt::format("layer '{}'", layer.name); };
     if (Status status = layer.type->check_params(problem.params); !status.ok())
       return std::move(status).with_context(context_of());
 
     std::vector<InferContext::Input> known;
-    for (std::size_t i = 0; i < std::min<std::size_t>(layer.own_inputs, problem.inputs.size());
+    for (std::size_t i = 0; i < std::min<std::size_t>(layer.layer_inputs, problem.inputs.size());
          ++i) {
       const TensorSpec& spec = problem.inputs[i];
       known.push_back({spec.type, spec.present() ? DynamicShape(spec.shape) : DynamicShape(),
@@ -83,7 +83,7 @@ Result<Problem> make_problem(const Layer& layer, std::vector<TensorSpec> inputs)
     }
     for (const PostOp& op : problem.post_ops) {
       if (op.kind != PostOp::Kind::binary) continue;
-      if (op.input < problem.own_inputs || op.input >= problem.inputs.size())
+      if (op.input < problem.layer_inputs || op.input >= problem.inputs.size())
         return invalid_model("layer '{}': a post-op reads input {}, which does not exist",
                              layer.name, op.input);
       const Shape& y = problem.outputs[0].shape;

@@ -9,7 +9,7 @@ namespace softneuro {
 namespace {
 
 LayerSizes sizes_of(const Problem& problem) {
-  LayerSizes sizes{problem.params, {}, {}, problem.own_inputs};
+  LayerSizes sizes{problem.params, {}, {}, problem.layer_inputs};
   for (const TensorSpec& spec : problem.inputs)
     sizes.inputs.push_back(spec.present() ? &spec.shape : nullptr);
   for (const TensorSpec& spec : problem.outputs)

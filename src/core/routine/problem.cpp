@@ -44,7 +44,7 @@ std::string Problem::str() const {
 Problem without_post_ops(const Problem& problem) {
   Problem base = problem;
   base.post_ops.clear();
-  base.inputs.resize(std::min<std::size_t>(base.own_inputs, base.inputs.size()));
+  base.inputs.resize(std::min<std::size_t>(base.layer_inputs, base.inputs.size()));
   return base;
 }
 

@@ -29,10 +29,10 @@ struct Problem {
   std::string layer_name;  // for messages only; not part of the key
   Params params;           // complete: LayerType::check_params has run
   std::vector<PostOp> post_ops;
-  std::vector<TensorSpec> inputs;   // own inputs, then those of post-ops
+  std::vector<TensorSpec> inputs;   // layer inputs, then those of post-ops
   std::vector<TensorSpec> outputs;  // data-dependent outputs: shape of rank 0, see LayerType
-  std::uint32_t own_inputs = 0;
-  bool has_input(std::size_t i) const { return i < own_inputs && inputs[i].present(); }
+  std::uint32_t layer_inputs = 0;
+  bool has_input(std::size_t i) const { return i < layer_inputs && inputs[i].present(); }
   // The integers of a value input; empty if left out. Precondition: input i is a value input.
   SN_INTREE std::vector<std::int64_t> integers(std::size_t i) const;
 

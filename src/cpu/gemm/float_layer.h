@@ -69,7 +69,7 @@ inline RoutineFunctions float_layer() {
           .applicable =
               [](const Problem& problem) {
                 bool all = is_span_float(problem.outputs[0].type);
-                for (std::size_t i = 0; i < problem.own_inputs; ++i)
+                for (std::size_t i = 0; i < problem.layer_inputs; ++i)
                   all = all && (!problem.has_input(i) || is_span_float(problem.inputs[i].type));
                 return all ? Applicability::yes()
                            : Applicability::no("needs float32, float16 or bfloat16");

@@ -69,7 +69,7 @@ Applicability check_qint8(const Problem& problem) {
       return fmt::format("{} {} has a scale for each channel", what, i);
     return {};
   };
-  for (std::size_t i = 0; i < problem.own_inputs; ++i)
+  for (std::size_t i = 0; i < problem.layer_inputs; ++i)
     if (auto reason = check(problem.inputs[i], "input", i); !reason.empty())
       return Applicability::no(std::move(reason));
   for (std::size_t i = 0; i < problem.outputs.size(); ++i)

@@ -10,11 +10,11 @@
 namespace softneuro {
 namespace {
 
-// What the base sees: its own inputs only, so that variadic layers count them right.
-class OwnInputsContext final : public Context {
+// What the base sees: its layer inputs only, so that variadic layers count them right.
+class LayerInputsContext final : public Context {
  public:
-  OwnInputsContext(Context& outer, std::size_t own_inputs) noexcept
-      : Context(outer.inputs().first(std::min(own_inputs, outer.input_count())), outer.outputs(),
+  LayerInputsContext(Context& outer, std::size_t layer_inputs) noexcept
+      : Context(outer.inputs().first(std::min(layer_inputs, outer.input_count())), outer.outputs(),
                 outer.workspace(), outer.pool()),
         outer_(outer) {
     set_state(outer.state());
@@ -32,11 +32,11 @@ constexpr std::int64_t kPiece = 4096;
 
 class UnfusedKernel final : public Kernel {
  public:
-  UnfusedKernel(std::unique_ptr<Kernel> base, PostOpProgram program, std::size_t own_inputs,
+  UnfusedKernel(std::unique_ptr<Kernel> base, PostOpProgram program, std::size_t layer_inputs,
                 std::int64_t elements, bool fast, int in_place)
       : base_(std::move(base)),
         program_(std::move(program)),
-        own_inputs_(own_inputs),
+        layer_inputs_(layer_inputs),
         elements_(elements),
         fast_(fast),
         in_place_(in_place) {}
@@ -46,8 +46,8 @@ class UnfusedKernel final : public Kernel {
   Result<std::unique_ptr<KernelState>> make_state() const override { return base_->make_state(); }
 
   Status run(Context& context) const noexcept override {
-    OwnInputsContext own(context, own_inputs_);
-    SN_RETURN_IF_ERROR(base_->run(own));
+    LayerInputsContext inner(context, layer_inputs_);
+    SN_RETURN_IF_ERROR(base_->run(inner));
     const TensorView& output = context.output(0);
     parallel_pieces(context.pool(), elements_, kPiece, [&](std::int64_t begin, std::int64_t count) {
       if (!fast_) return program_.apply_any(context.inputs(), output, begin, count);
@@ -62,7 +62,7 @@ class UnfusedKernel final : public Kernel {
  private:
   std::unique_ptr<Kernel> base_;
   PostOpProgram program_;
-  std::size_t own_inputs_;
+  std::size_t layer_inputs_;
   std::int64_t elements_;  // of output 0 in memory, padding included
   bool fast_;
   int in_place_;
@@ -112,7 +112,7 @@ Result<std::unique_ptr<Kernel>> append_post_ops(std::unique_ptr<Kernel> base,
   const std::int64_t elements = stored_elements(output.shape, output.layout);
   int in_place = base->in_place_input();
   if (!post_ops_allow_in_place(problem, in_place)) in_place = -1;
-  return make_kernel<UnfusedKernel>(std::move(base), std::move(program), problem.own_inputs,
+  return make_kernel<UnfusedKernel>(std::move(base), std::move(program), problem.layer_inputs,
                                     elements, PostOpProgram::supports_in_float32(problem).ok(),
                                     in_place);
 }

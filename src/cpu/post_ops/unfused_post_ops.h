@@ -7,7 +7,7 @@
 
 namespace softneuro {
 
-// Runs `base`, which was made for the problem without post-ops, with its own inputs; then the
+// Runs `base`, which was made for the problem without post-ops, with its layer inputs; then the
 // post-ops of `problem` work in place on output 0. unsupported where an op would change the data
 // type.
 SN_INTREE Result<std::unique_ptr<Kernel>> append_post_ops(std::unique_ptr<Kernel> base,

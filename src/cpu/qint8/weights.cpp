@@ -161,7 +161,7 @@ Applicability takes_quantized_weights(const Problem& problem) {
   const TensorSpec& x = problem.inputs[kX];
   if (x.type != DataType::qint8) return Applicability::no("input 0 is not qint8");
   if (!has_one_scale(x)) return Applicability::no("input 0 is not quantised per tensor");
-  for (std::size_t i = kWeights; i < problem.own_inputs; ++i) {
+  for (std::size_t i = kWeights; i < problem.layer_inputs; ++i) {
     if (!problem.has_input(i)) continue;
     const TensorSpec& spec = problem.inputs[i];
     if (!spec.constant || spec.value.empty())
@@ -192,7 +192,7 @@ std::vector<FormatTuple> quantized_formats(const Problem& problem, Layout layout
     return {};
   FormatTuple tuple = formats_of(problem);
   tuple.inputs[kX] = {DataType::qint8, layout};
-  for (std::size_t i = problem.own_inputs; i < problem.inputs.size(); ++i) {
+  for (std::size_t i = problem.layer_inputs; i < problem.inputs.size(); ++i) {
     const TensorSpec& operand = problem.inputs[i];
     if (!operand.present() || operand.constant || !is_real(operand.type)) continue;
     tuple.inputs[i].type = has_one_scale(operand) ? DataType::qint8 : DataType::float32;

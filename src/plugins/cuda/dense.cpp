@@ -81,7 +81,7 @@ class DenseRoutine final : public Routine {
   }
   Result<std::shared_ptr<Implementation>> make_implementation(
       ProblemPtr problem, const RoutineContext& context) const override {
-    for (std::size_t i = 0; i < problem->own_inputs; ++i)
+    for (std::size_t i = 0; i < problem->layer_inputs; ++i)
       if (problem->has_input(i) && problem->inputs[i].type != DataType::float32)
         return unsupported("needs float32");
     if (problem->has_input(2) && !problem->inputs[2].constant)

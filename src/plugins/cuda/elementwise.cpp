@@ -27,7 +27,7 @@ class ChainKernel final : public Kernel {
 
 // An input that each thread reads where it writes.
 int in_place_input(const Problem& problem) {
-  for (std::uint32_t i = 0; i < problem.own_inputs; ++i) {
+  for (std::uint32_t i = 0; i < problem.layer_inputs; ++i) {
     const TensorSpec& input = problem.inputs[i];
     if (input.present() && !input.constant && input.shape == problem.outputs[0].shape &&
         post_ops_allow_in_place(problem, static_cast<int>(i)))

@@ -81,7 +81,7 @@ Result<std::vector<Label>> labels_of(const Problem& problem, const EinsumPlan& p
 }
 
 Result<Contraction> contraction_of(const Problem& problem) {
-  if (problem.own_inputs != 2) return unsupported("needs two operands");
+  if (problem.layer_inputs != 2) return unsupported("needs two operands");
   SN_ASSIGN_OR_RETURN(const EinsumPlan plan, parse_einsum(problem.params.text("equation"),
                                                           {problem.inputs[0].shape.rank(),
                                                            problem.inputs[1].shape.rank()}));
@@ -177,7 +177,7 @@ class EinsumKernel final : public Kernel {
 };
 
 Applicability applicable(const Problem& problem) {
-  for (std::size_t i = 0; i < problem.own_inputs; ++i) {
+  for (std::size_t i = 0; i < problem.layer_inputs; ++i) {
     if (problem.inputs[i].type != DataType::float32) return Applicability::no("needs float32");
     if (problem.inputs[i].shape.elements() == 0)
       return Applicability::no("there is nothing to compute");

@@ -114,8 +114,8 @@ Applicability takes_float32(const Problem& problem) {
   const auto is_other = [](const TensorSpec& spec) {
     return spec.present() && is_real(spec.type) && spec.type != DataType::float32;
   };
-  const auto own_end = problem.inputs.begin() + problem.own_inputs;
-  if (std::any_of(problem.inputs.begin(), own_end, is_other) || is_other(problem.outputs[0]) ||
+  const auto end = problem.inputs.begin() + problem.layer_inputs;
+  if (std::any_of(problem.inputs.begin(), end, is_other) || is_other(problem.outputs[0]) ||
       problem.inputs[0].type != DataType::float32)
     return Applicability::no("needs float32");
   return Applicability::yes();

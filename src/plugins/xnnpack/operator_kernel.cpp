@@ -114,7 +114,7 @@ Result<std::unique_ptr<Kernel>> make_operator_kernel(OperatorWork work) {
 }
 
 Applicability takes_inputs(const Problem& problem) {
-  for (std::size_t i = 0; i < problem.own_inputs; ++i) {
+  for (std::size_t i = 0; i < problem.layer_inputs; ++i) {
     if (!problem.has_input(i)) continue;
     const TensorSpec& spec = problem.inputs[i];
     if (spec.type != DataType::float32) return Applicability::no("needs float32");

@@ -50,12 +50,12 @@ class UnitProfiler::ProblemProfile {
   ProblemProfile(UnitProfiler& profiler, const Problem& model, const RoutineContext& context,
                  FillConstants fill, std::vector<Candidate>& candidates)
       : profiler_(profiler),
-        core_(profiler.core_),
+        runtime_(profiler.runtime_),
         model_(model),
         context_(context),
         fill_constants_(std::move(fill)),
         candidates_(candidates),
-        reference_(profiler.core_, model) {}
+        reference_(profiler.runtime_, model) {}
 
   Status profile();
 
@@ -85,7 +85,7 @@ class UnitProfiler::ProblemProfile {
   void drop(Candidate& candidate, const Status& status);
 
   UnitProfiler& profiler_;
-  Runtime& core_;
+  Runtime& runtime_;
   const Problem& model_;
   RoutineContext context_;
   FillConstants fill_constants_;
@@ -103,7 +103,7 @@ class UnitProfiler::ProblemProfile {
 
 // One sample: `batch` runs in a row. A failed run takes infinitely long.
 double UnitProfiler::ProblemProfile::time_us(KernelBench& bench, int batch) {
-  const PoolBurst burst(core_.pool());
+  const PoolBurst burst(runtime_.pool());
   const double us = bench.time_us(batch, profiler_.barrier_);
   return us < 0 ? INFINITY : us;
 }
@@ -131,14 +131,14 @@ Status UnitProfiler::ProblemProfile::choose_inside(Candidate& candidate) {
   SN_ASSIGN_OR_RETURN(
       const ChildnetInside inside,
       solve_inside(context_.inside_childnet(), *implementation->as_childnet(), candidate.params,
-                   inside_rules, profiler_.exhaustive_ ? INFINITY : kBeaten * best_us(), core_.allocator(),
-                   measure));
+                   inside_rules, profiler_.exhaustive_ ? INFINITY : kBeaten * best_us(),
+                   runtime_.allocator(), measure));
   candidate.pruned = !inside.within_bound;
   if (!inside.known) return {};
   candidate.unresolved = false;
   candidate.params.set("inner", inside.inner);
-  candidate.key = profile_key(core_.registry(), implementation->whole_problem(), *candidate.routine,
-                              candidate.params);
+  candidate.key = profile_key(runtime_.registry(), implementation->whole_problem(),
+                              *candidate.routine, candidate.params);
   return {};
 }
 
@@ -153,7 +153,7 @@ Result<KernelBench> UnitProfiler::ProblemProfile::bench_of(const Candidate& cand
   SN_ASSIGN_OR_RETURN(const ImplementationPtr implementation, implementation_of(candidate));
   SN_ASSIGN_OR_RETURN(std::vector<Tensor> inputs,
                       reference_.inputs_as(implementation->whole_problem()));
-  return KernelBench::create(core_, *implementation, candidate.params, std::move(inputs),
+  return KernelBench::create(runtime_, *implementation, candidate.params, std::move(inputs),
                              &last_packing_);
 }
 
@@ -179,7 +179,7 @@ void UnitProfiler::ProblemProfile::begin_control(std::optional<std::size_t> know
 Status UnitProfiler::ProblemProfile::measure(std::size_t index) {
   Candidate& candidate = candidates_[index];
   SN_ASSIGN_OR_RETURN(KernelBench bench, bench_of(candidate));
-  const PoolBurst burst(core_.pool());  // keeps threads from parking between samples
+  const PoolBurst burst(runtime_.pool());  // keeps threads from parking between samples
   double first = time_us(bench, 1);
   SN_RETURN_IF_ERROR(std::isinf(first) ? bench.run() : bench.finish());  // run() says why
   ++profiler_.counts_.measured;
@@ -351,7 +351,7 @@ void UnitProfiler::keep(const Candidate& candidate, double spread_us) {
 }
 
 Status UnitProfiler::profile(const Problem& model, std::vector<Candidate>& candidates) {
-  return ProblemProfile(*this, model, core_.routine_context(), nullptr, candidates).profile();
+  return ProblemProfile(*this, model, runtime_.routine_context(), nullptr, candidates).profile();
 }
 
 // Fills in its time; infinity stays if a run fails. `input` is made when it is needed first.
@@ -360,15 +360,15 @@ Status UnitProfiler::measure_adapt(const TensorSpec& tensor, const Format& from,
                                    Tensor& input) {
   SN_RETURN_IF_ERROR(check_cancelled(budget_.cancel));
   if (input.empty()) {
-    SN_ASSIGN_OR_RETURN(input, Tensor::create(tensor.type, tensor.shape, core_.allocator()));
+    SN_ASSIGN_OR_RETURN(input, Tensor::create(tensor.type, tensor.shape, runtime_.allocator()));
     fill_random(tensor, input);
-    SN_ASSIGN_OR_RETURN(input, in_format(core_, input, from, tensor.quantization));
+    SN_ASSIGN_OR_RETURN(input, in_format(runtime_, input, from, tensor.quantization));
   }
   SN_ASSIGN_OR_RETURN(KernelBench bench,
-                      KernelBench::create(core_, implementation, candidate.params, {input}));
+                      KernelBench::create(runtime_, implementation, candidate.params, {input}));
   SN_RETURN_IF_ERROR(bench.run());
   ++counts_.measured;
-  const PoolBurst burst(core_.pool());
+  const PoolBurst burst(runtime_.pool());
   Samples samples;
   const int batch = batch_of(bench.time_us(1, barrier_));
   while (is_sampling_on(samples, kSamples, batch)) samples.add(bench.time_us(batch, barrier_));
@@ -380,21 +380,21 @@ Status UnitProfiler::measure_adapt(const TensorSpec& tensor, const Format& from,
 
 Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const Format& from,
                                                 const Format& to) {
-  const auto problem = std::make_shared<const Problem>(adapt_problem(core_, tensor, from, to));
+  const auto problem = std::make_shared<const Problem>(adapt_problem(runtime_, tensor, from, to));
   AdaptChoice best;
   best.from = from;
   best.to = to;
   best.time_us = INFINITY;
   std::string key;
   Tensor input;
-  for (const Routine* routine : core_.registry().routines("adapt")) {
+  for (const Routine* routine : runtime_.registry().routines("adapt")) {
     if (routine->descriptor().algorithm == "naive" && std::isfinite(best.time_us)) continue;
-    const auto implementation = core_.routine_context().implement(*routine, problem);
+    const auto implementation = runtime_.routine_context().implement(*routine, problem);
     if (!implementation.ok()) continue;
     Candidate candidate;
     candidate.routine = routine;
     candidate.params = (*implementation)->default_params();
-    candidate.key = profile_key(core_.registry(), *problem, *routine, candidate.params);
+    candidate.key = profile_key(runtime_.registry(), *problem, *routine, candidate.params);
     if (key.empty()) {
       key = candidate.key;
       if (const auto known = adapts_.find(key); known != adapts_.end()) return known->second;

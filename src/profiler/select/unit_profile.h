@@ -22,9 +22,13 @@ struct UnitCounts {
 class UnitProfiler {
  public:
   // All but `exhaustive` outlive it.
-  UnitProfiler(Runtime& core, ProfileCache& cache, const TuneBudget& budget, PoolBarrier& barrier,
-               bool exhaustive)
-      : core_(core), cache_(cache), budget_(budget), barrier_(barrier), exhaustive_(exhaustive) {}
+  UnitProfiler(Runtime& runtime, ProfileCache& cache, const TuneBudget& budget,
+               PoolBarrier& barrier, bool exhaustive)
+      : runtime_(runtime),
+        cache_(cache),
+        budget_(budget),
+        barrier_(barrier),
+        exhaustive_(exhaustive) {}
 
   // Which candidates count inside of childnets, and how many parameters of a routine are tried.
   CandidateRules rules;
@@ -54,7 +58,7 @@ class UnitProfiler {
   Status measure_adapt(const TensorSpec& tensor, const Format& from,
                        const Implementation& implementation, Candidate& candidate, Tensor& input);
 
-  Runtime& core_;
+  Runtime& runtime_;
   ProfileCache& cache_;
   const TuneBudget& budget_;
   PoolBarrier& barrier_;

@@ -129,7 +129,7 @@ Status FinalBenchmark::run_turn(Contender& contender, const InterleavedSchedule&
     SN_ASSIGN_OR_RETURN(const double us, contender.bench.run());
     contender.samples.add(us);
     fastest_us_ = std::min(fastest_us_, us);
-    const PoolBurst burst(context_.job.core->pool());
+    const PoolBurst burst(context_.job.runtime->pool());
     const bool alone = context_.barrier.synchronize();
     if (alone) contender.whole.add(us);
     disturbed_ += !alone;

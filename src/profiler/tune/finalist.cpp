@@ -75,7 +75,7 @@ Result<std::vector<Finalist>> find_finalists(TuneContext& context, const MemoryL
 bool is_allowed(const TuneContext& context, const Finalist& finalist) {
   if (!finalist.is_default()) return true;
   if (finalist.memory > context.options.criteria.max_memory) return false;
-  const Runtime& core = *context.job.core;
+  const Runtime& runtime = *context.job.runtime;
   return std::ranges::all_of(context.space.layers, [&](const LayerCandidates& layer) {
     const Layer& known = *layer.layer.layer;
     if (known.type->is_view) return true;
@@ -83,9 +83,10 @@ bool is_allowed(const TuneContext& context, const Finalist& finalist) {
     const auto planned = finalist.path.layers.find(known.id);
     const Routine* routine = nullptr;
     if (planned != finalist.path.layers.end()) {
-      routine = core.registry().find(known.type->name, planned->second.routine);
+      routine = runtime.registry().find(known.type->name, planned->second.routine);
     } else {
-      const auto usual = core.routine_context().default_choice(layer.layer.problem, core.schemas());
+      const auto usual =
+          runtime.routine_context().default_choice(layer.layer.problem, runtime.schemas());
       if (!usual.ok()) return false;
       routine = &(*usual)->routine();
     }

@@ -31,7 +31,7 @@ double largest_magnitude(const Tensor& floats) {
 // The largest sum of a layer's products, whatever the order: Σ|w| of one output by the largest |x|.
 // Weights whose order of outputs is not known count as one output. 0: the layer sums no products.
 double largest_sum(const Problem& problem, double largest_x) {
-  if (problem.own_inputs < 2 || !problem.inputs[1].constant || problem.inputs[1].value.empty() ||
+  if (problem.layer_inputs < 2 || !problem.inputs[1].constant || problem.inputs[1].value.empty() ||
       layer_cost(problem).macs == 0)
     return 0;
   const TensorView w = view_of(problem.inputs[1].value);

@@ -13,7 +13,7 @@ namespace {
 // For nets that fail on all synthetic inputs: default choices stay.
 TuneReport untuned_report(const TuneJob& job) {
   TuneReport report;
-  report.threads = job.core->pool().concurrency();
+  report.threads = job.runtime->pool().concurrency();
   report.machine = machine_name(report.threads);
   report.complete = false;
   report.warnings = job.warnings;
@@ -21,7 +21,7 @@ TuneReport untuned_report(const TuneJob& job) {
 }
 
 void warn(const TuneJob& job, std::string message, std::vector<std::string>& warnings) {
-  job.core->log(LogLevel::warning, message);
+  job.runtime->log(LogLevel::warning, message);
   warnings.push_back(std::move(message));
 }
 
@@ -52,7 +52,7 @@ Result<TuneResult> tune_within_limit(const TuneJob& job) {
   const TuneOptions& options = *job.options;
   SN_ASSIGN_OR_RETURN(TuneResult result, tune(job));
   if (result.report.within_limit) return result;
-  if (!allows_float32(job.core->registry(), options.schemas)) {
+  if (!allows_float32(job.runtime->registry(), options.schemas)) {
     TuneJob wider = job;
     warn(
         job,
@@ -83,12 +83,13 @@ Result<TuneResult> tune_within_limit(const TuneJob& job) {
 
 }  // namespace
 
-std::optional<RoutinePath> Net::Impl::tuned_path(const Runtime& runtime,
+std::optional<RoutinePath> Net::Impl::tuned_path(const Runtime& tuning_runtime,
                                                  std::span<const Shape> shapes) const {
-  const int threads = runtime.pool().concurrency();
+  const int threads = tuning_runtime.pool().concurrency();
   const std::lock_guard<std::mutex> lock(mutex);
   for (const RoutinePath& path : paths)
-    if (path.threads == threads && path.machine == machine_of(path, runtime.registry(), threads) &&
+    if (path.threads == threads &&
+        path.machine == machine_of(path, tuning_runtime.registry(), threads) &&
         has_shapes(path, shapes))
       return path;
   return std::nullopt;

@@ -35,7 +35,7 @@ Status PathError::run_samples(Finalist& finalist) {
     finalist.errors.add(context_.job.references[s], outputs);
     if (!context_.options.criteria.score) continue;
     for (Tensor& output : outputs) {  // views of the session's memory, which the next run reuses
-      SN_ASSIGN_OR_RETURN(output, output.clone(context_.job.core->allocator()));
+      SN_ASSIGN_OR_RETURN(output, output.clone(context_.job.runtime->allocator()));
     }
     outputs_by_sample.push_back(named(outputs));
   }

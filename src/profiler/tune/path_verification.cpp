@@ -28,7 +28,7 @@ std::optional<RowKey> key_of(const TuneContext& context, const RoutinePath& path
   for (const AdaptChoice& adapt : path.adapts)
     text += fmt::format("{} {} {} {} {} ", adapt.tensor, adapt.from.str(), adapt.to.str(),
                         adapt.routine, adapt.params.str());
-  text += fmt::format("{}", fmt::join(job.core->schemas(), ","));
+  text += fmt::format("{}", fmt::join(job.runtime->schemas(), ","));
   const std::uint64_t graph = content_key(*job.graph);
   const std::uint64_t model = job.graph == job.model ? graph : content_key(*job.model);
   return row_key(RowKind::verification, code, model, graph, checksum(text.data(), text.size()),
@@ -50,7 +50,7 @@ Result<Verified> verify_path(TuneContext& context, const std::shared_ptr<const P
     return Verified{known->error, total};
   }
   VerificationJob verification;
-  verification.runtime = job.core;
+  verification.runtime = job.runtime;
   verification.model = job.model;
   verification.is_same_graph = job.is_model;
   verification.shapes = job.shapes;
@@ -65,7 +65,7 @@ Result<Verified> verify_path(TuneContext& context, const std::shared_ptr<const P
   };
   const Result<double> difference = verify_plan(verification, job.verification_inputs);
   if (!difference.ok() && job.overflows && difference.status().code() == StatusCode::internal) {
-    job.core->log(LogLevel::info, difference.status().message());
+    job.runtime->log(LogLevel::info, difference.status().message());
     context.warn(
         "not verified: the model overflows on all synthetic inputs, and outputs differ there; give "
         "calibration samples");

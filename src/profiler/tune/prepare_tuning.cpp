@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 using Warn = std::function<void(std::string)>;
 
 struct Model {
-  std::shared_ptr<Runtime> core;  // with the threads to tune for
+  std::shared_ptr<Runtime> runtime;  // with the threads to tune for
   std::shared_ptr<const Graph> graph;
   std::vector<Shape> shapes;
 };
@@ -171,14 +171,14 @@ Result<References> references_for(const Model& model, const TuneOptions& options
   References references;
   if (samples.empty()) return references;
   const auto begin = Clock::now();
-  SN_ASSIGN_OR_RETURN(const auto plan, build_plan(model.core, model.graph, model.shapes));
+  SN_ASSIGN_OR_RETURN(const auto plan, build_plan(model.runtime, model.graph, model.shapes));
   const auto inputs_of = [&](std::size_t i) -> Result<std::vector<Tensor>> {
     SN_RETURN_IF_ERROR(check_cancelled(options.cancel));
     return samples.at(i);
   };
   const auto planned = Clock::now();
   SN_ASSIGN_OR_RETURN(references.outputs,
-                      outputs_of(plan, samples.size(), inputs_of, model.core->allocator()));
+                      outputs_of(plan, samples.size(), inputs_of, model.runtime->allocator()));
   references.time =
       planned - begin + (Clock::now() - planned) / static_cast<std::int64_t>(samples.size());
   if (is_top1(options.criteria) && !has_classes(references.outputs[0]))
@@ -193,8 +193,8 @@ Result<References> references_for(const Model& model, const TuneOptions& options
 // profile cache says what it runs on, so that a tuning from the cache need not try.
 Result<SyntheticInputs> synthetic_inputs(const Model& model, const TuneCache& kept) {
   const std::uint64_t code = kept.disabled ? 0 : loaded_code();
-  if (code == 0) return make_synthetic_inputs(model.core, model.graph, model.shapes);
-  const int threads = model.core->pool().concurrency();
+  if (code == 0) return make_synthetic_inputs(model.runtime, model.graph, model.shapes);
+  const int threads = model.runtime->pool().concurrency();
   ProfileCache cache;
   cache.open(kept.folder, machine_name(threads), threads, {});  // the tuner warns
   std::string shapes;
@@ -205,7 +205,7 @@ Result<SyntheticInputs> synthetic_inputs(const Model& model, const TuneCache& ke
       known != nullptr && known->value >= 1 && known->value < kUsableEnd)
     usable = static_cast<std::uint32_t>(known->value);
   SN_ASSIGN_OR_RETURN(SyntheticInputs made,
-                      make_synthetic_inputs(model.core, model.graph, model.shapes, usable));
+                      make_synthetic_inputs(model.runtime, model.graph, model.shapes, usable));
   // Not that there are none: the next tuning may have more luck, as with memory.
   if (made.usable != 0) cache.put(key, Fact{.value = made.usable});
   return made;
@@ -309,14 +309,14 @@ Result<TuneJob> Net::Impl::prepare_tuning(const TuneOptions& options) const {
   const auto begin = Clock::now();
   Model model;
   model.graph = current_graph();
-  SN_RETURN_IF_ERROR(check_options(core->registry(), *model.graph, options));
-  SN_ASSIGN_OR_RETURN(model.core, runtime_of(options.threads));
+  SN_RETURN_IF_ERROR(check_options(runtime->registry(), *model.graph, options));
+  SN_ASSIGN_OR_RETURN(model.runtime, runtime_of(options.threads));
   SN_ASSIGN_OR_RETURN(const NamedShapes wanted, shapes_of(options));
   SN_ASSIGN_OR_RETURN(model.shapes, resolve_shapes(wanted));
-  const Registry& registry = model.core->registry();
+  const Registry& registry = model.runtime->registry();
   std::vector<std::string> warnings;
   const Warn warn = [&](std::string message) {
-    model.core->log(LogLevel::warning, message);
+    model.runtime->log(LogLevel::warning, message);
     warnings.push_back(std::move(message));
   };
   SN_ASSIGN_OR_RETURN(const SampleSets samples, samples_of(model, options));
@@ -337,7 +337,7 @@ Result<TuneJob> Net::Impl::prepare_tuning(const TuneOptions& options) const {
         "not tuned: the net failed on all synthetic inputs: {}; give calibration samples",
         made.failure.message()));
     TuneJob job;
-    job.core = model.core;
+    job.runtime = model.runtime;
     job.warnings = std::move(warnings);
     return job;
   }
@@ -358,13 +358,13 @@ Result<TuneJob> Net::Impl::prepare_tuning(const TuneOptions& options) const {
           "a single sample: the error is measured on what calibration saw; give more, or "
           "validation samples");
   }
-  std::optional<RoutinePath> known = tuned_path(*model.core, model.shapes);
+  std::optional<RoutinePath> known = tuned_path(*model.runtime, model.shapes);
   if (known && (tuned != model.graph || known->schemas != options.schemas)) known.reset();
   auto end = Clock::time_point::max();
   if (options.time_limit.count() > 0)  // making synthetic inputs counts
     end = Clock::now() + options.time_limit - (has_references ? Clock::duration(0) : model_time);
   const std::vector<Tensor> first = made.sets[0];
-  return TuneJob{.core = model.core,
+  return TuneJob{.runtime = model.runtime,
                  .graph = tuned,
                  .shapes = model.shapes,
                  .inputs = first,

@@ -33,7 +33,7 @@ Result<std::vector<std::vector<Tensor>>> Sensitivity::outputs_for(
   SN_ASSIGN_OR_RETURN(const RoutinePath path, space_.path_of(selection));
   SN_ASSIGN_OR_RETURN(const auto plan, context_.plan_of(path));
   const auto inputs_of = [&](std::size_t s) -> Result<std::vector<Tensor>> { return samples_[s]; };
-  return outputs_of(plan, samples_.size(), inputs_of, context_.job.core->allocator());
+  return outputs_of(plan, samples_.size(), inputs_of, context_.job.runtime->allocator());
 }
 
 double Sensitivity::power_of(std::size_t layer, const Selection& rounded, const Selection& base) {

@@ -20,12 +20,12 @@ namespace {
 std::uint64_t whole_key_of(const TuneJob& job, std::uint64_t graph) {
   std::string text = fmt::format("{:x}", graph);
   for (const Shape& shape : job.shapes) text += ';' + shape.str();
-  for (const Routine* routine : job.core->registry().all()) {
+  for (const Routine* routine : job.runtime->registry().all()) {
     const RoutineFacts facts = routine->facts();
     text += fmt::format("\n{} {} v{} {}", routine->layer_type(), routine->descriptor().str(),
                         facts.version, facts.library);
   }
-  for (const Device* device : job.core->registry().devices())
+  for (const Device* device : job.runtime->registry().devices())
     text += fmt::format("\n{} {}", device->id().c_str(), device->name());
   for (const std::string& pattern : job.rules.selection.avoid) text += "\navoid " + pattern;
   for (const auto& [layer, pattern] : job.rules.selection.pin)
@@ -38,12 +38,12 @@ std::uint64_t whole_key_of(const TuneJob& job, std::uint64_t graph) {
 TuneContext::TuneContext(const TuneJob& given)
     : job(given),
       options(*given.options),
-      barrier(given.core->pool()),
+      barrier(given.runtime->pool()),
       graph_key(softneuro::graph_key(*given.graph)),
       whole_key(whole_key_of(given, graph_key)) {
   budget.cancel = options.cancel;
   budget.end = job.end;
-  const int threads = job.core->pool().concurrency();
+  const int threads = job.runtime->pool().concurrency();
   const std::string machine = machine_name(threads);
   if (!options.cache.disabled)
     cache.open(options.cache.folder, machine, threads,
@@ -52,19 +52,20 @@ TuneContext::TuneContext(const TuneJob& given)
 }
 
 Result<std::shared_ptr<const Plan>> TuneContext::plan_of(const RoutinePath& path) const {
-  return build_plan(job.core, job.graph, job.shapes, path, nullptr);
+  return build_plan(job.runtime, job.graph, job.shapes, path, nullptr);
 }
 
 void TuneContext::forget_disturbed_rows() {
   const std::size_t rows = cache.disturbed_rows();
   if (rows == 0) return;
-  const PoolBurst burst(job.core->pool());
+  const PoolBurst burst(job.runtime->pool());
   barrier.observe();
   if (barrier.disturbed()) return;
-  job.core->log(LogLevel::info,
-                fmt::format("{} rows of the profile cache were measured beside other processes and "
-                            "are left out now that there are none",
-                            rows));
+  job.runtime->log(
+      LogLevel::info,
+      fmt::format("{} rows of the profile cache were measured beside other processes and "
+                  "are left out now that there are none",
+                  rows));
   cache.forget_disturbed_rows();
 }
 
@@ -109,7 +110,7 @@ std::string TuneContext::path_key(const RoutinePath& path) const {
 }
 
 void TuneContext::warn(std::string message, LogLevel level) {
-  job.core->log(level, message);
+  job.runtime->log(level, message);
   if (level >= LogLevel::warning) warnings.push_back(std::move(message));
 }
 

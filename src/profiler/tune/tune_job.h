@@ -25,7 +25,7 @@ SN_INTREE CandidateRules rules_of(const TuneOptions& options);
 
 // What the tuner is given: a net's parts, with shapes resolved.
 struct TuneJob {
-  std::shared_ptr<Runtime> core;
+  std::shared_ptr<Runtime> runtime;
   std::shared_ptr<const Graph> graph;  // quantisation annotated, if there is any
   std::vector<Shape> shapes;           // of the graph's inputs
   std::vector<Tensor> inputs;          // a run's inputs: a sample, or made ones

@@ -150,8 +150,8 @@ void add_warnings(TuneContext& context, const Finalist& chosen, TuneReport& repo
 RoutinePath path_of(const TuneContext& context, const TuneOutcome& outcome) {
   const TuneJob& job = context.job;
   RoutinePath path = outcome.chosen.path;
-  path.threads = job.core->pool().concurrency();
-  path.machine = machine_of(path, job.core->registry(), path.threads);
+  path.threads = job.runtime->pool().concurrency();
+  path.machine = machine_of(path, job.runtime->registry(), path.threads);
   path.schemas = context.job.rules.schemas;
   if (outcome.chosen.is_timed()) {  // else the net's own path has those of its tuning
     path.time_us = outcome.chosen.time_us;

@@ -35,7 +35,7 @@ bool applies(const RoutineContext& context, const NetProblems& problems, const R
 
 UnitStage::UnitStage(TuneContext& context)
     : context_(context),
-      units_(*context.job.core, context.cache, context.budget, context.barrier,
+      units_(*context.job.runtime, context.cache, context.budget, context.barrier,
              context.options.effort.exhaustive) {
   units_.rules = context.job.rules;
   units_.warn = [this](LogLevel level, std::string message) {
@@ -48,11 +48,11 @@ UnitStage::UnitStage(TuneContext& context)
 
 Status UnitStage::find_candidates() {
   const TuneJob& job = context_.job;
-  const RoutineContext routines = job.core->routine_context();
+  const RoutineContext routines = job.runtime->routine_context();
   std::vector<LayerCandidates>& layers = context_.space.layers;
-  SN_ASSIGN_OR_RETURN(problems_, problems_of(job.core, job.graph, job.shapes));
+  SN_ASSIGN_OR_RETURN(problems_, problems_of(job.runtime, job.graph, job.shapes));
   SN_ASSIGN_OR_RETURN(context_.default_path,
-                      default_path(routines, problems_, job.core->schemas()));
+                      default_path(routines, problems_, job.runtime->schemas()));
   if (const auto& known = job.known_path;
       known && context_.is_time_limited() && applies(routines, problems_, *known))
     context_.known_path = known;
@@ -83,9 +83,9 @@ Status UnitStage::drop_what_half_cannot_hold() {
   if (!float16 && !has(DataType::bfloat16)) return {};
   SN_ASSIGN_OR_RETURN(
       const Fp16Overflow range,
-      Fp16Overflow::measure(job.core, job.graph, job.shapes, job.verification_inputs));
+      Fp16Overflow::measure(job.runtime, job.graph, job.shapes, job.verification_inputs));
   SN_ASSIGN_OR_RETURN(const auto dropped,
-                      range.drop_candidates(job.core->routine_context(), problems_,
+                      range.drop_candidates(job.runtime->routine_context(), problems_,
                                             context_.job.rules, context_.space.layers));
   for (const auto& [type, layers] : dropped)
     context_.warn(fmt::format(
@@ -100,11 +100,11 @@ Status UnitStage::drop_what_half_cannot_hold() {
 
 // The index of what the layer has in the default plan; −1: not a candidate.
 int UnitStage::default_candidate(const LayerCandidates& layer) const {
-  const Runtime& core = *context_.job.core;
+  const Runtime& runtime = *context_.job.runtime;
   const auto planned = context_.default_path.layers.find(layer.layer.layer->id);
   if (planned != context_.default_path.layers.end()) return layer.index_of(planned->second);
   const auto implementation =
-      core.routine_context().default_choice(layer.layer.problem, core.schemas());
+      runtime.routine_context().default_choice(layer.layer.problem, runtime.schemas());
   if (!implementation.ok()) return -1;
   Choice usual;
   usual.routine = (*implementation)->routine().descriptor().str();
@@ -211,7 +211,7 @@ Status UnitStage::fall_back_to_float32(std::size_t index) {
   std::erase_if(rules.selection.pin,
                 [&](const auto& pin) { return pin.first != layer.layer.layer->name; });
   SN_ASSIGN_OR_RETURN(std::vector<LayerCandidates> alone,
-                      list_candidates(context_.job.core->routine_context(),
+                      list_candidates(context_.job.runtime->routine_context(),
                                       {problems_.graph, {layer.layer}}, rules));
   layer.candidates = std::move(alone[0].candidates);
   layer.fallback = true;

@@ -123,7 +123,7 @@ Applicability applicable(const Problem& problem) {
   const DataType type = problem.inputs[kX].type;
   if (!is_span_float(type) || problem.outputs[0].type != type)
     return Applicability::no("needs float32, float16 or bfloat16 at x and y");
-  for (std::size_t i = kScale; i < problem.own_inputs; ++i)
+  for (std::size_t i = kScale; i < problem.layer_inputs; ++i)
     if (!is_span_float(problem.inputs[i].type) || problem.inputs[i].value.empty())
       return Applicability::no("the statistics are not constants");
   return Applicability::yes();

@@ -77,7 +77,7 @@ Result<int> axis_of(const Problem& problem) {
 Applicability applicable(const Problem& problem) {
   const DataType type = problem.outputs[0].type;
   const Layout layout = problem.outputs[0].layout;
-  for (std::size_t i = 0; i < problem.own_inputs; ++i) {
+  for (std::size_t i = 0; i < problem.layer_inputs; ++i) {
     const TensorSpec& input = problem.inputs[i];
     if (!input.present()) return Applicability::no(fmt::format("input {} is left out", i));
     if (input.type != type || input.layout != layout)
@@ -90,7 +90,7 @@ Applicability applicable(const Problem& problem) {
   if (!axis.ok()) return Applicability::no(axis.status().message());
   if (problem.outputs[0].shape.rank() >= kMaxRank)
     return Applicability::no("so many dimensions are not supported");
-  for (std::size_t i = 0; *axis == 1 && i + 1 < problem.own_inputs; ++i)
+  for (std::size_t i = 0; *axis == 1 && i + 1 < problem.layer_inputs; ++i)
     if (problem.inputs[i].shape[1] % block_of(layout) != 0)
       return Applicability::no(fmt::format("the channels of input {} are not whole blocks", i));
   return Applicability::yes();
@@ -108,7 +108,7 @@ Result<std::unique_ptr<Kernel>> make_direct_concat(const Problem& problem) {
   const auto bytes = static_cast<std::int64_t>(size_of(y.type));
   std::vector<DirectConcatKernel::Part> parts;
   std::int64_t rows = 1, begin = 0;
-  for (std::size_t i = 0; i < problem.own_inputs; ++i) {
+  for (std::size_t i = 0; i < problem.layer_inputs; ++i) {
     const Shape x = stored_shape(problem.inputs[i].shape, y.layout);
     rows = x.elements(0, stored);
     DirectConcatKernel::Part part;

@@ -83,7 +83,7 @@ class NaiveEinsumKernel final : public Kernel {
 
 Result<std::unique_ptr<Kernel>> make_naive_einsum(const Problem& problem) {
   std::vector<int> ranks;
-  for (std::size_t i = 0; i < problem.own_inputs; ++i)
+  for (std::size_t i = 0; i < problem.layer_inputs; ++i)
     ranks.push_back(problem.inputs[i].shape.rank());
   SN_ASSIGN_OR_RETURN(const EinsumPlan plan, parse_einsum(problem.params.text("equation"), ranks));
   return make_kernel<NaiveEinsumKernel>(problem, plan);

@@ -65,7 +65,7 @@ class DirectGroupNormKernel final : public FloatWorkspaceKernel {
 };
 
 Applicability applicable(const Problem& problem) {
-  for (std::size_t i = 0; i < problem.own_inputs; ++i)
+  for (std::size_t i = 0; i < problem.layer_inputs; ++i)
     if (!is_span_float(problem.inputs[i].type))
       return Applicability::no("needs float32, float16 or bfloat16");
   if (problem.outputs[0].type != problem.inputs[kX].type)

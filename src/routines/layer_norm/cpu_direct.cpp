@@ -31,7 +31,7 @@ class DirectLayerNormKernel final : public FloatWorkspaceKernel {
         scale_(problem.has_input(kScale)),
         bias_(problem.has_input(kBias)),
         post_ops_(std::move(post_ops)) {
-    for (std::size_t i = kX; i < problem.own_inputs; ++i)
+    for (std::size_t i = kX; i < problem.layer_inputs; ++i)
       if (problem.has_input(i) && problem.inputs[i].type != DataType::float32)
         converted_at_[i] = reserve(problem.inputs[i].shape.elements());
   }
@@ -107,7 +107,7 @@ Applicability applicable(const Problem& problem) {
   const Shape& x = problem.inputs[kX].shape;
   const Result<int> axis = axis_of(problem);
   if (!axis.ok()) return Applicability::no(axis.status().message());
-  for (std::size_t i = kScale; i < problem.own_inputs; ++i) {
+  for (std::size_t i = kScale; i < problem.layer_inputs; ++i) {
     if (!problem.has_input(i)) continue;
     if (!is_span_float(problem.inputs[i].type))
       return Applicability::no("scale and bias must be float32, float16 or bfloat16");

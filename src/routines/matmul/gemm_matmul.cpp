@@ -17,7 +17,7 @@ class GemmMatmulKernel final : public FloatLayerKernel {
       : FloatLayerKernel(problem.outputs[0].type, std::move(post_ops)),
         g_(geometry),
         sides_{MatmulSide(geometry, problem, 0), MatmulSide(geometry, problem, 1)},
-        has_bias_(problem.own_inputs > kBias && problem.has_input(kBias)) {
+        has_bias_(problem.layer_inputs > kBias && problem.has_input(kBias)) {
     if (packed_side >= 0) packed_[packed_side] = packed.bytes;
     for (const Input side : {kX, kWeights})
       if (packed_[side].empty()) reserve_input(side, problem);

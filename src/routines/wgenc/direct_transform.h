@@ -36,7 +36,7 @@ class DirectTransform : public Routine {
 
  protected:
   Applicability applicable(const Problem& problem) const override {
-    for (std::size_t i = 0; i < problem.own_inputs; ++i)
+    for (std::size_t i = 0; i < problem.layer_inputs; ++i)
       if (problem.has_input(i) && problem.inputs[i].type != DataType::float32)
         return Applicability::no("needs float32");
     if (problem.inputs[0].shape[1] % kWgBlock != 0)

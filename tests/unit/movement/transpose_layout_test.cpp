@@ -18,7 +18,7 @@ Problem transpose_problem(const Shape& shape, const std::vector<std::int64_t>& p
   layer.type = builtin_layer_types().find("transpose");
   layer.name = "tested";
   layer.params.set("perm", perm);
-  layer.own_inputs = 1;
+  layer.layer_inputs = 1;
   layer.outputs = {0};
   TensorSpec x;
   x.type = DataType::float32;

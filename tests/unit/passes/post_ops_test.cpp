@@ -190,7 +190,7 @@ TEST_CASE("fuse_post_ops: operands of one chain keep apart") {
   const Graph graph = after_passes(b.finish({y}), {"fuse_post_ops"}, {{"n", 2}});
   REQUIRE(outline(graph) == "conv2+add+relu+sub+mul");
   const Layer& layer = graph.layers()[0];
-  CHECK(layer.own_inputs == 2);
+  CHECK(layer.layer_inputs == 2);
   CHECK(layer.inputs.size() == 5);
   CHECK(layer.post_ops[2].swapped);
   CHECK(layer.sources.size() == 5);
