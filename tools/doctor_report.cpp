@@ -51,7 +51,7 @@ BuildReport examine_build() {
 #elif defined(__GNUC__)
   build.compiler = "GCC " __VERSION__;
 #endif
-  build.file = resolved(own_file());
+  build.file = resolved(library_file());
   build.is_shared = build.file != resolved("/proc/self/exe");
 #if SOFTNEURO_HAS_IMPORT
   for (const build::Format& format : known_formats()) build.importers.emplace_back(format.name);
@@ -135,7 +135,7 @@ void examine_runtime(const NetOptions& options, DoctorReport& report) {
     report.devices.push_back({device->id().c_str(), device->name()});
 }
 
-std::map<std::string, std::string> own_environment() {
+std::map<std::string, std::string> softneuro_environment() {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
@@ -175,7 +175,7 @@ DoctorReport examine(const NetOptions& options) {
   report.machine = examine_machine();
   examine_runtime(options, report);
   report.cache = examine_cache(ProfileCache::default_folder());
-  report.environment = own_environment();
+  report.environment = softneuro_environment();
   return report;
 }
 

@@ -41,10 +41,10 @@ Result<Picture> decode_picture(const std::string& path, int channels) {
   const std::string coded{std::istreambuf_iterator<char>(file), {}};
   Picture picture;
   picture.channels = channels;
-  int own_channels = 0;
+  int file_channels = 0;
   stbi_uc* const bytes = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(coded.data()),
                                                static_cast<int>(coded.size()), &picture.width,
-                                               &picture.height, &own_channels, channels);
+                                               &picture.height, &file_channels, channels);
   if (bytes == nullptr)
     return Status(StatusCode::invalid_argument,
                   fmt::format("'{}' cannot be read as an image: {}", path, stbi_failure_reason()));

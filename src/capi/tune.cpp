@@ -196,8 +196,8 @@ Result<TuneReport> tune(sn_net* net, const sn_tune_options* wanted) {
   if (net == nullptr) return invalid_argument("the net is null");
   SN_ASSIGN_OR_RETURN(const sn_tune_options given, read(wanted, "sn_tune_options"));
   SN_ASSIGN_OR_RETURN(TuneOptions options, tune_options(net->net, given));
-  std::atomic<bool> own = false;
-  std::atomic<bool>& cancel = given.cancel != nullptr ? given.cancel->requested : own;
+  std::atomic<bool> never = false;
+  std::atomic<bool>& cancel = given.cancel != nullptr ? given.cancel->requested : never;
   options.cancel = &cancel;
   if (given.progress != nullptr) {
     options.progress = [&](const TuneProgress& p) {

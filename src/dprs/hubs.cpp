@@ -202,8 +202,8 @@ void TensorBuilder::add_exact() {
   });
 }
 
-// One variable per format that two or more consumers may want; where only one may, the adapt is its
-// own and needs none.
+// One variable per format that two or more consumers may want; where only one may, the adapt is
+// that consumer's and needs none.
 void TensorBuilder::add_bits() {
   std::vector<FormatSet> alone(consumers_.size(), 0);
   for (int format = 0; format < problem_.formats; ++format) {

@@ -98,14 +98,14 @@ Result<std::shared_ptr<Runtime>> make_runtime(const NetOptions& options,
   Runtime::Parts parts{.libraries = {},
                        .registry = std::move(registry),
                        .allocator = options.allocator,
-                       .own_pool = nullptr,
+                       .owned_pool = nullptr,
                        .pool = options.thread_pool,
                        .log = options.log,
                        .schemas = options.schemas};
   if (parts.allocator == nullptr) parts.allocator = &default_allocator();
   if (parts.pool == nullptr) {
-    SN_ASSIGN_OR_RETURN(parts.own_pool, create_thread_pool(options.threads));
-    parts.pool = parts.own_pool.get();
+    SN_ASSIGN_OR_RETURN(parts.owned_pool, create_thread_pool(options.threads));
+    parts.pool = parts.owned_pool.get();
   }
   SN_RETURN_IF_ERROR(load_plugins(parts, options, loads));
   SN_RETURN_IF_ERROR(check_schemas(parts.registry, options.schemas));

@@ -53,7 +53,7 @@ struct Net::Impl {
   // the same thread count. Null if there is no path. Precondition: the caller holds the mutex.
   std::shared_ptr<const RoutinePath> path_for(std::span<const Shape> shapes) const;
   bool has_shapes(const RoutinePath& path, std::span<const Shape> shapes) const;
-  // A runtime of so many threads: the net's own, or another one with its options. 0: its own.
+  // A runtime of so many threads: that of the net, or another one with its options. 0: the net's.
   Result<std::shared_ptr<Runtime>> runtime_of(int threads) const;
   bool is_of_this_machine(const RoutinePath& path) const {
     return path.machine == machine_of(path, runtime->registry(), path.threads);

@@ -252,8 +252,8 @@ class Adoption {
   }
 
   void quantize_as(TensorId id, const Quantization& q) {
-    std::optional<Quantization>& own = rewriter_.tensor(id).quantization;
-    if (!own) own = q;
+    std::optional<Quantization>& known = rewriter_.tensor(id).quantization;
+    if (!known) known = q;
   }
 
   Rewriter& rewriter_;

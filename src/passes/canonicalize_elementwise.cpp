@@ -10,8 +10,9 @@
 // by a scalar, which is left as it is but for powers of two: x · (1/c) is not x / c.
 //
 // Exact, but for the sign of a zero: nothing is rounded that the model does not round, and the
-// constants of merged layers are the model's own up to products that the data type holds exactly.
-// Merging leaves out a rounding, and no infinity or zero in between (joined). x^0.5 of −∞ is NaN.
+// constants of merged layers are those of the model up to products that the data type holds
+// exactly. Merging leaves out a rounding, and no infinity or zero in between (joined). x^0.5 of −∞
+// is NaN.
 #include <algorithm>
 #include <cmath>
 

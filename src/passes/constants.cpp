@@ -26,10 +26,10 @@ std::optional<std::vector<double>> values_along(const Tensor& tensor, int rank, 
                                                 std::int64_t count) {
   const Shape& shape = tensor.shape();
   if (shape.rank() > rank || count < 0) return std::nullopt;
-  const int own_axis = axis - (rank - shape.rank());
+  const int tensor_axis = axis - (rank - shape.rank());
   for (int i = 0; i < shape.rank(); ++i)
-    if (i != own_axis && shape[i] != 1) return std::nullopt;
-  const std::int64_t length = own_axis < 0 ? 1 : shape[own_axis];
+    if (i != tensor_axis && shape[i] != 1) return std::nullopt;
+  const std::int64_t length = tensor_axis < 0 ? 1 : shape[tensor_axis];
   if (length != 1 && length != count) return std::nullopt;
   const TensorView view = view_of(tensor);
   std::vector<double> values(static_cast<std::size_t>(count));

@@ -95,14 +95,14 @@ bool is_never_negative(const Rewriter& rewriter, TensorId id) {
 std::vector<std::int64_t> joint_pads(const Rewriter& rewriter, const Layer& layer, int axes,
                                      const SpatialPad& pad) {
   const std::string_view mode = layer.params.text("auto_pad", "explicit");
-  const auto own = layer.params.integers("pads");
+  const auto layer_pads = layer.params.integers("pads");
   const auto dilations = layer.params.integers("dilations");
   const auto kernel = layer.params.integers("kernel");
   if (mode != "explicit" && mode != "valid") return {};
   std::vector<std::int64_t> joint = pad.pads;
   for (std::size_t i = 0; i < joint.size(); ++i) {
     const std::size_t axis = i % static_cast<std::size_t>(axes);
-    if (mode == "explicit" && i < own.size()) joint[i] += own[i];
+    if (mode == "explicit" && i < layer_pads.size()) joint[i] += layer_pads[i];
     std::int64_t size = -1;
     if (axis < kernel.size())
       size = kernel[axis];

@@ -24,11 +24,11 @@ UseLists::UseLists(Graph& graph)
 void UseLists::link(int layer, std::size_t index) {
   const TensorId id = inputs(layer)[index];
   if (id == kNoTensor) return;
-  const std::size_t own = blocks_[static_cast<std::size_t>(layer)].begin + index;
+  const std::size_t use = blocks_[static_cast<std::size_t>(layer)].begin + index;
   int& first = first_[id];
-  uses_[own] = {layer, static_cast<std::uint32_t>(index), -1, first};
-  if (first >= 0) uses_[static_cast<std::size_t>(first)].before = static_cast<int>(own);
-  first = static_cast<int>(own);
+  uses_[use] = {layer, static_cast<std::uint32_t>(index), -1, first};
+  if (first >= 0) uses_[static_cast<std::size_t>(first)].before = static_cast<int>(use);
+  first = static_cast<int>(use);
 }
 
 void UseLists::unlink(int layer, std::size_t index) {

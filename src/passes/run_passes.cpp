@@ -54,10 +54,10 @@ Status run_all(Graph& graph, const Registry& registry, const PassOptions& option
   SN_RETURN_IF_ERROR(graph.infer_shapes(/*name_unknown=*/true));
 
   std::vector<const Pass*> passes;
-  std::vector<PassReport> own;
+  std::vector<PassReport> made;
   const auto take = [&](const Pass& pass) {
     passes.push_back(&pass);
-    own.push_back({pass.name});
+    made.push_back({pass.name});
     const std::string mark = fmt::format("{}/{}", pass.name, pass.version);
     if (std::find(graph.applied_passes.begin(), graph.applied_passes.end(), mark) ==
         graph.applied_passes.end())
@@ -71,10 +71,10 @@ Status run_all(Graph& graph, const Registry& registry, const PassOptions& option
   for (int round = 0; round < kMaxRounds; ++round) {
     std::int64_t changes = 0;
     for (std::size_t i = 0; i < passes.size(); ++i) {
-      if (round == 0) own[i].layers_before = graph.layers().size();
+      if (round == 0) made[i].layers_before = graph.layers().size();
       if (passes[i]->when_settled && changes > 0 && round + 1 < kMaxRounds) continue;
       SN_RETURN_IF_ERROR(check_cancelled(options.cancel));
-      SN_RETURN_IF_ERROR(run_one(*passes[i], graph, context, own[i]));
+      SN_RETURN_IF_ERROR(run_one(*passes[i], graph, context, made[i]));
       changes += context.changes;
       if (context.changes > 0 && options.on_change) options.on_change(*passes[i], graph);
     }
@@ -83,7 +83,7 @@ Status run_all(Graph& graph, const Registry& registry, const PassOptions& option
   for (std::size_t i = 0; i < input_shapes.size(); ++i)
     graph.tensor(graph.inputs[i]).shape = std::move(input_shapes[i]);
   SN_RETURN_IF_ERROR(graph.infer_shapes());
-  if (reports != nullptr) *reports = std::move(own);
+  if (reports != nullptr) *reports = std::move(made);
   return {};
 }
 

@@ -202,9 +202,10 @@ class Calibrator {
       std::vector<Tensor> outputs(sessions_[part].plan().outputs().size());
       SN_RETURN_IF_ERROR(sessions_[part].run(inputs, outputs));
       for (std::size_t o = 0; o < outputs.size(); ++o) {
-        const bool own = o < graph_.outputs.size();
-        if (own && part > 0) continue;  // seen already
-        SN_RETURN_IF_ERROR(own ? see(graph_.outputs[o], outputs[o], &answers_[o])
+        const bool is_net_output = o < graph_.outputs.size();
+        if (is_net_output && part > 0) continue;  // seen already
+        SN_RETURN_IF_ERROR(is_net_output
+                               ? see(graph_.outputs[o], outputs[o], &answers_[o])
                                : see(parts_[part][o - graph_.outputs.size()], outputs[o]));
       }
     }
@@ -225,13 +226,13 @@ class Calibrator {
     std::size_t bytes = 0;
     for (const TensorId id : inner_) {
       const DynamicShape& shape = sized.tensor(id).shape;
-      const std::size_t own =
+      const std::size_t size =
           shape.is_static() ? static_cast<std::size_t>(shape.to_shape().elements()) * 4 : 0;
-      if (bytes + own > options_.max_bytes && !parts_.back().empty()) {
+      if (bytes + size > options_.max_bytes && !parts_.back().empty()) {
         parts_.emplace_back();
         bytes = 0;
       }
-      bytes += own;
+      bytes += size;
       parts_.back().push_back(id);
     }
     for (const std::vector<TensorId>& part : parts_) {
@@ -344,12 +345,12 @@ Status annotate(Graph& graph, const CalibrationResult& result) {
           "the calibration has a range for the tensor '{}', which the graph does not have: it is "
           "of another net",
           name);
-    std::optional<Quantization>& own = graph.tensor(id).quantization;
-    if (!own) {
-      own = quantization;
-      own->calibrated = true;
+    std::optional<Quantization>& known = graph.tensor(id).quantization;
+    if (!known) {
+      known = quantization;
+      known->calibrated = true;
     } else {
-      own->channel_means = quantization.channel_means;
+      known->channel_means = quantization.channel_means;
     }
   }
   return {};

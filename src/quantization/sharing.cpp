@@ -116,8 +116,8 @@ std::vector<std::optional<Quantization>> choose_quantizations(
   std::vector<std::optional<Quantization>> chosen(graph.tensor_count());
   for (TensorId id = 0; id < graph.tensor_count(); ++id) {
     const Histogram& histogram = groups.histogram(id);
-    const Histogram& own = histograms[id];
-    if (own.count() == 0 || own.not_finite() > 0 || histogram.not_finite() > 0) continue;
+    const Histogram& unshared = histograms[id];
+    if (unshared.count() == 0 || unshared.not_finite() > 0 || histogram.not_finite() > 0) continue;
     chosen[id] = quantization_for(choose_range(histogram, options));
   }
   for (TensorId id = 0; id < graph.tensor_count(); ++id)

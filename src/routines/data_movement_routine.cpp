@@ -6,9 +6,11 @@
 namespace softneuro {
 namespace {
 
-std::vector<FormatTuple> mixed_formats(const Problem& problem, const RoutineDescriptor& own) {
-  std::vector<FormatTuple> tuples = uniform_formats(problem, own.type, own.layout, own.device);
-  if (own.layout == Layout::plain || tuples.empty()) return tuples;
+std::vector<FormatTuple> mixed_formats(const Problem& problem,
+                                       const RoutineDescriptor& descriptor) {
+  std::vector<FormatTuple> tuples =
+      uniform_formats(problem, descriptor.type, descriptor.layout, descriptor.device);
+  if (descriptor.layout == Layout::plain || tuples.empty()) return tuples;
   const FormatTuple uniform = tuples[0];
   tuples.push_back(uniform);
   tuples.back().inputs[0].layout = Layout::plain;

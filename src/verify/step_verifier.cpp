@@ -24,10 +24,10 @@ constexpr double kSmallestHalf = 0x1p-24;  // the least number above zero that f
 
 // The data type whose rounding the step's results carry.
 DataType type_of(const Step& step, const PlannedTensor& planned) {
-  const DataType own =
+  const DataType computed =
       step.routine != nullptr ? step.routine->descriptor().type : DataType::float32;
-  if (tolerance_of(own) >= tolerance_of(planned.format.type) || !is_real(planned.format.type))
-    return own;
+  if (tolerance_of(computed) >= tolerance_of(planned.format.type) || !is_real(planned.format.type))
+    return computed;
   return planned.format.type;
 }
 

@@ -288,7 +288,8 @@ class Verifier {
     }
     SN_ASSIGN_OR_RETURN(std::vector<Tensor> outputs, run_alone(step, inputs));
     const bool is_adapt = step.layer->type->is_adapt();
-    // What exact arithmetic gives for the inputs as the step takes them, and for the model's own.
+    // What exact arithmetic gives for the inputs as the step takes them, and for those of the
+    // model.
     std::vector<Tensor> exact, untouched;
     SN_ASSIGN_OR_RETURN(const bool is_of_model, has_model_outputs(step));
     if (rounded && is_adapt) {

@@ -118,7 +118,7 @@ std::shared_ptr<Runtime> runtime_of(const Times& host, const std::shared_ptr<Tes
   return std::make_shared<Runtime>(Runtime::Parts{.libraries = {},
                                                   .registry = std::move(registry),
                                                   .allocator = &default_allocator(),
-                                                  .own_pool = nullptr,
+                                                  .owned_pool = nullptr,
                                                   .pool = &pool,
                                                   .log = {},
                                                   .schemas = {}});

@@ -114,8 +114,8 @@ OnnxModel random_use(const onnx::Operator& op, std::uint32_t seed) {
   const int type = kTypes[chance.below(std::size(kTypes))];
   for (std::size_t i = 0; i < count; ++i) {
     const std::string name = "x" + std::to_string(i);
-    const int own = chance.below(2) == 0 ? type : kTypes[chance.below(std::size(kTypes))];
-    add_operand(model, name, chance.rank(), own, chance.below(2) == 0);
+    const int operand_type = chance.below(2) == 0 ? type : kTypes[chance.below(std::size(kTypes))];
+    add_operand(model, name, chance.rank(), operand_type, chance.below(2) == 0);
     proto.add_input(name);
   }
   proto.add_output("y");

@@ -1,4 +1,4 @@
-// Memory that runs out on demand: this program's malloc and its relatives, over glibc's own.
+// Memory that runs out on demand: this program's malloc and its relatives, over those of glibc.
 #pragma once
 
 namespace softneuro::test {

@@ -16,13 +16,13 @@ namespace {
 
 // How the tensors of a case are quantised.
 enum class Scales {
-  own,       // unsigned, each tensor by its own range
+  separate,  // unsigned, each tensor by its own range
   shared,    // unsigned, all alike: what layers that only move elements want; not with weights
   as_model,  // signed, each by its own range
   ties       // powers of two, odd zero points: sums are exact, and many are halfway to a level
 };
 const char* name_of(Scales scales) {
-  constexpr const char* kNames[] = {"own", "shared", "signed", "ties"};
+  constexpr const char* kNames[] = {"separate", "shared", "signed", "ties"};
   return kNames[static_cast<int>(scales)];
 }
 
@@ -381,9 +381,9 @@ void check_tuple(const Case& description, Scales scales, const Registry& registr
   const QuantizedCase::Exact& exact = exact_result(registry, references, problem);
   bool all_rounded = true;
   for (const TensorSpec& spec : problem.inputs) all_rounded = all_rounded && !is_quantizable(spec);
-  const RunResult own =
+  const RunResult dequantized =
       all_rounded ? RunResult{} : run_naive(dequantized_case(quantized, prepared));
-  const RunResult& real = all_rounded ? references.real : own;
+  const RunResult& real = all_rounded ? references.real : dequantized;
 
   constexpr std::size_t kMostParams = 12;
   const ImplementationPtr implementation = quantized.implement(routine).value();
@@ -417,7 +417,7 @@ int check_quantized(const Registry& registry, const Case& description, const Pre
                     const std::vector<Tensor>& reference) {
   if (description.failure) return 0;
   int checked = 0;
-  for (const Scales scales : {Scales::own, Scales::shared, Scales::as_model, Scales::ties}) {
+  for (const Scales scales : {Scales::separate, Scales::shared, Scales::as_model, Scales::ties}) {
     // Signed inputs differ on the way in only, ties on the way out: small cases tell.
     constexpr double kSmall = 3e5;
     const bool large = work_of(prepared.problem) > kSmall;

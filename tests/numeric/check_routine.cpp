@@ -61,9 +61,9 @@ Tolerance tolerance_of(const Case& description, const Routine& routine, DataType
   if (description.allowed) return *description.allowed;
   if (description.exact_sums && routine.descriptor().type == DataType::float32) return {};
   // The arithmetic may be coarser than the tensors.
-  const Tolerance own = default_tolerance(type);
+  const Tolerance tensors = default_tolerance(type);
   const Tolerance arithmetic = default_tolerance(routine.descriptor().type);
-  return type == DataType::float64 || own.absolute > arithmetic.absolute ? own : arithmetic;
+  return type == DataType::float64 || tensors.absolute > arithmetic.absolute ? tensors : arithmetic;
 }
 
 // Every element zero, although the inputs are not: more likely a defect than a result.

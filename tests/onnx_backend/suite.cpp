@@ -26,13 +26,13 @@ std::string main_operator(const std::vector<std::string>& columns) {
 }
 
 void find_files(const fs::path& folder, BackendTest& test) {
-  const fs::path own = folder / test.suite / test.name;
-  if (!fs::is_directory(own)) {
+  const fs::path test_folder = folder / test.suite / test.name;
+  if (!fs::is_directory(test_folder)) {
     test.model = (folder / test.suite / (test.name + ".onnx")).string();
     return;
   }
-  test.model = (own / "model.onnx").string();
-  for (const fs::directory_entry& entry : fs::directory_iterator(own))
+  test.model = (test_folder / "model.onnx").string();
+  for (const fs::directory_entry& entry : fs::directory_iterator(test_folder))
     if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
       test.data_sets.push_back(entry.path().string());
   std::sort(test.data_sets.begin(), test.data_sets.end());

@@ -295,24 +295,24 @@ TEST_CASE("SOFTNEURO_PLUGINS names plugins for nets that name none") {
   REQUIRE(setenv("SOFTNEURO_PLUGINS",
                  (':' + example() + "::" + plugin("invalid_plugins/failing")).c_str(), 1) == 0);
   const auto net = NetAccess::from_graph(graph, {});
-  const auto own_list =
+  const auto given_list =
       NetAccess::from_graph(graph, with_plugins({plugin("invalid_plugins/failing")}));
   REQUIRE(setenv("SOFTNEURO_PLUGINS", "/nowhere/plugin.so", 1) == 0);
   const auto missing = NetAccess::from_graph(graph, {});
   REQUIRE(unsetenv("SOFTNEURO_PLUGINS") == 0);
   const auto none = NetAccess::from_graph(graph, {});
-  INFO(net.status().message() << own_list.status().message());
-  REQUIRE((net.ok() && own_list.ok() && none.ok()));
+  INFO(net.status().message() << given_list.status().message());
+  REQUIRE((net.ok() && given_list.ok() && none.ok()));
   CHECK_THAT(plan_of(*net), Contains("cpu/example_panels"));
   CHECK(NetAccess::registry(*net).find("softmax", "cpu/failing") != nullptr);
-  CHECK_THAT(plan_of(*own_list), !Contains("example"));
+  CHECK_THAT(plan_of(*given_list), !Contains("example"));
   CHECK(missing.status().code() == StatusCode::not_found);
   CHECK_THAT(plan_of(*none), !Contains("example"));
 }
 
 TEST_CASE("the library's own plugins are found beside it, unless they are not wanted") {
-  const char* const own = std::getenv("SOFTNEURO_TEST_OWN_PLUGIN");
-  if (own == nullptr) {
+  const char* const installed = std::getenv("SOFTNEURO_TEST_OWN_PLUGIN");
+  if (installed == nullptr) {
     WARN("no library plugin is built");
     return;
   }
@@ -321,10 +321,10 @@ TEST_CASE("the library's own plugins are found beside it, unless they are not wa
   };
   const Graph graph = DenseNet(2, 3, 4, "relu").graph;
   const auto found = NetAccess::from_graph(graph, {});
-  const auto named_too = NetAccess::from_graph(graph, with_plugins({own}));
+  const auto named_too = NetAccess::from_graph(graph, with_plugins({installed}));
   const auto beside_others = NetAccess::from_graph(graph, with_plugins({example()}));
   const auto unwanted = NetAccess::from_graph(graph, with_plugins({"none"}));
-  const auto named_alone = NetAccess::from_graph(graph, with_plugins({"none", own}));
+  const auto named_alone = NetAccess::from_graph(graph, with_plugins({"none", installed}));
   REQUIRE(setenv("SOFTNEURO_PLUGINS", ("none:" + example()).c_str(), 1) == 0);
   const auto by_environment = NetAccess::from_graph(graph, {});
   REQUIRE(unsetenv("SOFTNEURO_PLUGINS") == 0);

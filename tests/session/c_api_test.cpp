@@ -520,9 +520,9 @@ TEST_CASE("c api: a tensor that is named twice is one output") {
   const Tensor file = small_net();
   NetPtr net;
   REQUIRE(sn_net_load_memory(file.data(), file.bytes(), nullptr, &net.net) == SN_OK);
-  sn_tensor_info own = SN_TENSOR_INFO_INIT;
-  REQUIRE(sn_net_output_info(net.net, 0, &own) == SN_OK);
-  const std::string first = own.name;
+  sn_tensor_info output = SN_TENSOR_INFO_INIT;
+  REQUIRE(sn_net_output_info(net.net, 0, &output) == SN_OK);
+  const std::string first = output.name;
   const char* const names[] = {"hidden", first.c_str(), "hidden"};
   float in[2] = {0, 1};
   const sn_tensor x = matrix(in, 1, 2, "x");

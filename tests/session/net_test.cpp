@@ -152,15 +152,15 @@ TEST_CASE("sessions read inputs and write outputs in place", "[net]") {
   const auto plan = small.net.plan({{"x", Shape{2, 8}}}).value();
   Session session = Session::create(plan).value();
   const Tensor x = ramp(Shape{2, 8});
-  Tensor own = Tensor::create(DataType::float32, Shape{2, 8}).value();
-  std::vector<Tensor> outputs = {own, Tensor()};
+  Tensor bound = Tensor::create(DataType::float32, Shape{2, 8}).value();
+  std::vector<Tensor> outputs = {bound, Tensor()};
   REQUIRE(session.run({&x, 1}, outputs).ok());
-  CHECK(outputs[0].data() == own.data());
+  CHECK(outputs[0].data() == bound.data());
   REQUIRE_FALSE(outputs[1].empty());
 
   std::vector<Tensor> views(2);
   REQUIRE(session.run({&x, 1}, views).ok());
-  CHECK(same_bits(views[0], own));
+  CHECK(same_bits(views[0], bound));
   CHECK(same_bits(views[1], outputs[1]));
 
   std::vector<Tensor> wrong = {ramp(Shape{3, 8}), Tensor()};

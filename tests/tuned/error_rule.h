@@ -43,7 +43,7 @@ inline constexpr double kByteLayer = 0.057;
 inline constexpr double kMovedLevels = 0.5;
 inline constexpr double kMovedByHalf = 2;
 inline constexpr double kGarbage = 0.3;
-// Between the limit's reference, the untuned net, and the model's own: sums in another order.
+// Between the limit's reference, the untuned net, and that of the model: sums in another order.
 inline constexpr double kLimitSlack = 1.01;
 
 // What the tuner may choose from.

@@ -182,11 +182,11 @@ TEST_CASE("childnets: the solver's best path inside is named, wrong candidates a
   const Problem problem = nhwc_problem(f, "left");
   const Registry& registry = f.runtime->registry();
   const auto net = winograd(registry, problem);
-  RoutineParams own = net->default_params();
+  RoutineParams params = net->default_params();
   MadeUpTimes times;
   times.fast = "cpu:float32:nhwc/gemm rows=384";
   times.fast_but_wrong = "cpu:float32:nhwc/gemm rows=24";
-  const auto solved = solve_inside(inside_of(registry), *net, own, {kFloat32, 8}, 1e9,
+  const auto solved = solve_inside(inside_of(registry), *net, params, {kFloat32, 8}, 1e9,
                                    default_allocator(), times.measure());
   INFO(solved.status().message());
   REQUIRE(solved.ok());
@@ -198,8 +198,8 @@ TEST_CASE("childnets: the solver's best path inside is named, wrong candidates a
   REQUIRE(choices.size() == 3);
   CHECK(choices[1].layer == "wgconv");
   CHECK(choices[1].params == "rows=384");
-  own.set("inner", solved->inner);
-  CHECK(net->expand(own).ok());
+  params.set("inner", solved->inner);
+  CHECK(net->expand(params).ok());
 }
 
 TEST_CASE("childnets: measuring stops inside as soon as the layers there have lost") {
@@ -207,9 +207,9 @@ TEST_CASE("childnets: measuring stops inside as soon as the layers there have lo
   const Problem problem = nhwc_problem(f, "left");
   const Registry& registry = f.runtime->registry();
   const auto net = winograd(registry, problem);
-  const RoutineParams own = net->default_params();
+  const RoutineParams params = net->default_params();
   MadeUpTimes times;
-  const ChildnetInside lost = solve_inside(inside_of(registry), *net, own, {kFloat32, 8}, 15,
+  const ChildnetInside lost = solve_inside(inside_of(registry), *net, params, {kFloat32, 8}, 15,
                                            default_allocator(), times.measure())
                                   .value();
   CHECK_FALSE(lost.known);
@@ -217,7 +217,7 @@ TEST_CASE("childnets: measuring stops inside as soon as the layers there have lo
   CHECK(times.asked.size() == 2);  // 10 µs are within 15, 20 are not
   const ChildnetInside unknown =
       solve_inside(
-          inside_of(registry), *net, own, {kFloat32, 8}, 1e9, default_allocator(),
+          inside_of(registry), *net, params, {kFloat32, 8}, 1e9, default_allocator(),
           [](const Problem&, std::vector<Candidate>&, const FillConstants&) { return Status(); })
           .value();
   CHECK_FALSE(unknown.known);  // nothing was measured: the time was up

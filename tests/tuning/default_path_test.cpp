@@ -80,9 +80,9 @@ Graph conv_chain(int blocks) {
 }
 
 // A convolution that an application brought along, of a given rank.
-class OwnConv final : public SimpleRoutine {
+class CustomConv final : public SimpleRoutine {
  public:
-  explicit OwnConv(int rank) : SimpleRoutine("conv2", "cpu/own"), rank_(rank) {}
+  explicit CustomConv(int rank) : SimpleRoutine("conv2", "cpu/custom"), rank_(rank) {}
   RoutineFacts facts() const override { return {.default_rank = rank_}; }
   double default_speed(const Problem&) const override {
     return std::numeric_limits<double>::infinity();
@@ -131,8 +131,8 @@ TEST_CASE("default path: 3x3 convolutions with stride 1 take Winograd with the f
 
 TEST_CASE("default path: without the libraries, own routines make as good a plan") {
   const Prepared net(conv_chain(3), {kImage});
-  const Registry own = make_builtin_registry().value();
-  const RoutinePath alone = net.path(own), with_libraries = net.path();
+  const Registry builtin = make_builtin_registry().value();
+  const RoutinePath alone = net.path(builtin), with_libraries = net.path();
   CHECK(alone.layers.size() == with_libraries.layers.size());
   CHECK(alone.layers.size() >= net.problems.layers.size() - 1);
   for (const auto& [id, choice] : alone.layers) {
@@ -210,10 +210,10 @@ TEST_CASE("default path: what only cpu/naive computes in 16 bits is computed in 
 TEST_CASE("default path: a routine of the application is used where its rank says so") {
   const Prepared net(conv_chain(2), {kImage});
   Registry above = make_builtin_registry().value(), below = make_builtin_registry().value();
-  REQUIRE(above.add(std::make_unique<OwnConv>(100)).ok());
-  REQUIRE(below.add(std::make_unique<OwnConv>(5)).ok());
+  REQUIRE(above.add(std::make_unique<CustomConv>(100)).ok());
+  REQUIRE(below.add(std::make_unique<CustomConv>(5)).ok());
   const RoutinePath used = net.path(above), unused = net.path(below);
-  CHECK(net.choice(used, "block0.back") == nullptr);  // the registry's default: cpu/own
+  CHECK(net.choice(used, "block0.back") == nullptr);  // the registry's default: cpu/custom
   const Choice* const other = net.choice(unused, "block0.back");
   REQUIRE(other != nullptr);
   CHECK(other->routine == "cpu:float32:nhwc/wg");

@@ -134,14 +134,16 @@ TEST_CASE("open layout: routines in blocks of 32 and 4 channels run in a plan th
   RoutinePath path;
   for (const LayerProblem& layer : problems_of(runtime, graph, {&kImage, 1}).value().layers) {
     const std::string& type = layer.problem.type->name;
-    const Routine* const own = runtime->registry().find(type, type == "conv2" ? kConv : kSoftmax);
-    REQUIRE(own != nullptr);
-    const FormatTuple formats = own->formats(layer.problem).at(0);
+    const Routine* const routine =
+        runtime->registry().find(type, type == "conv2" ? kConv : kSoftmax);
+    REQUIRE(routine != nullptr);
+    const FormatTuple formats = routine->formats(layer.problem).at(0);
     const auto made =
-        runtime->routine_context().implement(*own, with_formats(layer.problem, formats));
+        runtime->routine_context().implement(*routine, with_formats(layer.problem, formats));
     INFO(made.status().message());
     REQUIRE(made.ok());
-    path.layers[layer.layer->id] = {own->descriptor().str(), (*made)->default_params(), formats, 0};
+    path.layers[layer.layer->id] = {routine->descriptor().str(), (*made)->default_params(), formats,
+                                    0};
   }
   ReplacedChoices replaced;
   const auto plan = build_plan(runtime, graph, {&kImage, 1}, path, &replaced).value();

@@ -123,26 +123,26 @@ TEST_CASE("tune: other samples replace calibrated ranges, and paths with 8-bit l
 
 TEST_CASE("calibration: the model's own ranges stay, calibrated ones are replaced or removed") {
   Graph graph = small_graph();
-  const TensorId own = graph.inputs[0], found = graph.outputs[1];
+  const TensorId given = graph.inputs[0], found = graph.outputs[1];
   Quantization q;
   q.scales = {0.5f};
   q.zero_points = {3};
-  graph.tensor(own).quantization = q;
+  graph.tensor(given).quantization = q;
   CalibrationResult result;
   q.scales = {0.25f};
   q.channel_means = {1, 2, 3};
-  result.quantizations[graph.tensor(own).name] = q;
+  result.quantizations[graph.tensor(given).name] = q;
   result.quantizations[graph.tensor(found).name] = q;
   REQUIRE(annotate(graph, result).ok());
-  CHECK(graph.tensor(own).quantization->scales == std::vector<float>{0.5f});
-  CHECK(graph.tensor(own).quantization->channel_means == q.channel_means);
-  CHECK(!graph.tensor(own).quantization->calibrated);
+  CHECK(graph.tensor(given).quantization->scales == std::vector<float>{0.5f});
+  CHECK(graph.tensor(given).quantization->channel_means == q.channel_means);
+  CHECK(!graph.tensor(given).quantization->calibrated);
   CHECK(graph.tensor(found).quantization->calibrated);
 
   result.quantizations.erase(graph.tensor(found).name);
-  result.quantizations[graph.tensor(own).name].channel_means = {4, 5, 6};
+  result.quantizations[graph.tensor(given).name].channel_means = {4, 5, 6};
   REQUIRE(annotate(graph, result).ok());
-  CHECK(graph.tensor(own).quantization->channel_means == std::vector<float>{4, 5, 6});
+  CHECK(graph.tensor(given).quantization->channel_means == std::vector<float>{4, 5, 6});
   CHECK(!graph.tensor(found).quantization);
 }
 

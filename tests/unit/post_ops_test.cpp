@@ -99,12 +99,12 @@ struct Fused {
         continue;
       }
       const TensorView& x = inputs[op.input];
-      Shape own;
+      Shape place;
       for (int d = 0; d < x.shape.rank(); ++d) {
         const int at = d + shape.rank() - x.shape.rank();
-        own.push_back(x.shape[d] == 1 ? 0 : index[at]);
+        place.push_back(x.shape[d] == 1 ? 0 : index[at]);
       }
-      const double value = load(x, stored_at(own, x.shape, x.layout));
+      const double value = load(x, stored_at(place, x.shape, x.layout));
       y = op.swapped ? apply(op.binary, value, y) : apply(op.binary, y, value);
     }
     return y;

@@ -44,7 +44,7 @@ std::string temporary_name() {
 
 // A temporary file is locked while it is written. False: another process has taken this one for
 // abandoned, in the moment before it was locked. That cannot happen where files cannot be locked.
-bool lock_own(int descriptor) {
+bool lock_temporary(int descriptor) {
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
   struct stat info {};
   return fstat(descriptor, &info) != 0 || info.st_nlink > 0;
@@ -131,7 +131,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
         open_descriptor(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666));
     if (file.descriptor_.ok()) file.temporary_ = std::move(name);
     if (!file.descriptor_.ok() && errno != EEXIST) break;
-    if (file.descriptor_.ok() && !lock_own(file.descriptor_.get())) file.discard();
+    if (file.descriptor_.ok() && !lock_temporary(file.descriptor_.get())) file.discard();
   }
   if (!file.descriptor_.ok()) return file.error("cannot write", errno);
   // Best effort: another owner's file may be writable for us, and its mode not ours to copy.

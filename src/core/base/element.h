@@ -164,10 +164,10 @@ inline Shape strides_of(const Shape& shape) noexcept {
 // broadcast). Precondition: `shape` broadcasts to `target`.
 inline Shape broadcast_strides(const Shape& shape, const Shape& target) noexcept {
   Shape strides = target;
-  const Shape own = strides_of(shape);
+  const Shape shape_strides = strides_of(shape);
   const int shift = target.rank() - shape.rank();
   for (int i = 0; i < target.rank(); ++i)
-    strides[i] = i < shift || shape[i - shift] == 1 ? 0 : own[i - shift];
+    strides[i] = i < shift || shape[i - shift] == 1 ? 0 : shape_strides[i - shift];
   return strides;
 }
 // Advances a row-major multi-index; false after the last.

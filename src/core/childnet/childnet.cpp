@@ -242,14 +242,14 @@ Applicability ChildnetImplementation::applicable() const {
 }
 
 RoutineParams ChildnetImplementation::default_params() const {
-  RoutineParams params = childnet_.own_params(problem());
+  RoutineParams params = childnet_.outer_params(problem());
   params.set("inner", std::string());
   return params;
 }
 
 ParamSpace ChildnetImplementation::outer_space() const {
   ParamSpace space;
-  space.axes = childnet_.own_axes(problem());
+  space.axes = childnet_.outer_axes(problem());
   space.axes.push_back({"inner", {std::string()}});
   space.allows = [self = shared_from_this()](const Params& params) {
     return self->expand(params).ok();
@@ -288,9 +288,9 @@ ParamSpace ChildnetImplementation::param_space() const {
 Result<Packing> ChildnetImplementation::packing(const RoutineParams& params) const {
   SN_ASSIGN_OR_RETURN(const auto inside, expand(params));
   SN_ASSIGN_OR_RETURN(const PackedParts parts, packed_parts(*inside));
-  RoutineParams own = params;  // they decide what is folded
-  own.erase("inner");
-  Packing packing{parts.bytes, own.str()};
+  RoutineParams outer = params;  // they decide what is folded
+  outer.erase("inner");
+  Packing packing{parts.bytes, outer.str()};
   for (const ChildnetLayer& layer : inside->layers) {
     if (layer.view) continue;
     const Routine& routine = layer.implementation->routine();

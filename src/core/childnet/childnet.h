@@ -55,14 +55,14 @@ class SN_INTREE ChildnetRoutine : public Routine {
   friend class ChildnetImplementation;
   // Whether there is such a net at all; the layers inside are asked afterwards.
   virtual Applicability fits(const Problem& problem) const = 0;
-  // Adds the layers, in topological order, and the outputs. `inputs`: tensors of the problem's own
-  // inputs, kNoTensor where left out. No post-ops: they join the layer that makes output 0, or are
-  // a tail if that is a view.
+  // Adds the layers, in topological order, and the outputs. `inputs`: tensors of the problem's
+  // layer inputs, kNoTensor where left out. No post-ops: they join the layer that makes output 0,
+  // or are a tail if that is a view.
   virtual Status build(const Problem& problem, const RoutineParams& params, Graph& graph,
                        const std::vector<TensorId>& inputs) const = 0;
-  // Its own parameters, without `inner`.
-  virtual RoutineParams own_params(const Problem&) const { return {}; }
-  virtual std::vector<ParamAxis> own_axes(const Problem&) const { return {}; }
+  // The parameters outside: all but `inner`.
+  virtual RoutineParams outer_params(const Problem&) const { return {}; }
+  virtual std::vector<ParamAxis> outer_axes(const Problem&) const { return {}; }
   // Layout of the tensors inside that have three dimensions or more.
   virtual Layout inner_layout(const RoutineParams&) const { return descriptor().layout; }
   // Whether output 0 is made by a layer that may carry the problem's post-ops.
@@ -87,7 +87,7 @@ class SN_INTREE ChildnetImplementation final
   // unsupported, or invalid_argument for a malformed `inner`, if nothing can run inside. What was
   // asked for last is kept.
   Result<std::shared_ptr<const ExpandedChildnet>> expand(const RoutineParams& params) const;
-  // Its own parameters with the inside left open (`inner` is empty): one net for each.
+  // The outer parameters with the inside left open (`inner` is empty): one net for each.
   ParamSpace outer_space() const;
 
   const ChildnetImplementation* as_childnet() const override { return this; }
@@ -96,7 +96,7 @@ class SN_INTREE ChildnetImplementation final
   // One layer at a time is given another routine, for tests; a tuner names whole paths instead, and
   // check_params() takes them.
   ParamSpace param_space() const override;
-  // Whether `params` can be taken: own ones of outer_space(), and any path inside that can run.
+  // Whether `params` can be taken: outer ones of outer_space(), and any path inside that can run.
   Applicability check_params(const RoutineParams& params) const override;
   Result<Packing> packing(const RoutineParams& params) const override;
   Status pack(const RoutineParams& params, Allocator& scratch, std::byte* packed) const override;

@@ -192,7 +192,7 @@ struct Arity {
 // The sizes of a layer of which all is known, for LayerType::macs and steps.
 struct LayerSizes {
   const Params& params;
-  std::vector<const Shape*> inputs;   // own ones, then those of post-ops; null: left out
+  std::vector<const Shape*> inputs;   // those of the layer, then those of post-ops; null: left out
   std::vector<const Shape*> outputs;  // null: left out or dependent on data
   std::size_t layer_inputs = 0;
 

@@ -21,12 +21,12 @@ Status infer(InferContext& context) {
   for (std::size_t i = 0; i < context.input_count(); ++i)
     for (int k = 0; k < context.shape(i).rank(); ++k) {
       Dim& size = sizes[static_cast<std::size_t>(plan.inputs[i][static_cast<std::size_t>(k)])];
-      const Dim own = context.shape(i)[k];
-      if (own.known() && own.value == 1) continue;
-      if (own.known() && size.known() && size.value != 1 && size.value != own.value)
+      const Dim dim = context.shape(i)[k];
+      if (dim.known() && dim.value == 1) continue;
+      if (dim.known() && size.known() && size.value != 1 && size.value != dim.value)
         return invalid_model("axis {} of input {} has {} elements, the same index elsewhere {}", k,
-                             i, own.value, size.value);
-      if (own.known() || (size.known() && size.value == 1)) size = own;
+                             i, dim.value, size.value);
+      if (dim.known() || (size.known() && size.value == 1)) size = dim;
     }
   sizes.resize(static_cast<std::size_t>(plan.output_labels));
   return context.set_shape(DynamicShape(std::move(sizes)));

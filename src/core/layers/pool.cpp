@@ -112,7 +112,7 @@ std::vector<ParamSpec> window_params() {
   };
 }
 
-std::vector<ParamSpec> pool_params(ParamSpec own) {
+std::vector<ParamSpec> pool_params(ParamSpec last) {
   std::vector<ParamSpec> params = window_params();
   params.push_back(
       {"dilations", std::vector<std::int64_t>(), "spacing of the window's elements; empty: 1"});
@@ -122,7 +122,7 @@ std::vector<ParamSpec> pool_params(ParamSpec own) {
   params.push_back(
       {"ceil_mode", 0,
        "1: round the output's size up; the last window may extend beyond the padding"});
-  params.push_back(std::move(own));
+  params.push_back(std::move(last));
   return params;
 }
 

@@ -96,7 +96,7 @@ double macs(const LayerSizes& sizes) {
 }
 
 Status add(LayerTypes& types, RecurrentCell cell, const char* name, std::string doc,
-           const char* functions, const char* defaults, ParamSpec own) {
+           const char* functions, const char* defaults, ParamSpec extra) {
   const bool lstm = cell == RecurrentCell::lstm;
   const std::vector<double> none;
   LayerType type = {
@@ -125,7 +125,7 @@ Status add(LayerTypes& types, RecurrentCell cell, const char* name, std::string 
                : cell == RecurrentCell::gru ? infer<RecurrentCell::gru>
                                             : infer<RecurrentCell::rnn>,
       .macs = macs};
-  if (!own.name.empty()) type.params.push_back(std::move(own));
+  if (!extra.name.empty()) type.params.push_back(std::move(extra));
   return types.add(std::move(type));
 }
 

@@ -47,13 +47,14 @@ Result<PackedWeights> PackedCache::get(const Layer& layer, const Implementation&
 
   SN_ASSIGN_OR_RETURN(const Packing packing, implementation.packing(params));
   const std::string key = key_of(layer, implementation, packing);
-  std::string own_key = key;
-  for (const Tensor& constant : constants) own_key += fmt::format("|{}", fmt::ptr(constant.data()));
+  std::string full_key = key;
+  for (const Tensor& constant : constants)
+    full_key += fmt::format("|{}", fmt::ptr(constant.data()));
   std::shared_ptr<Entry> entry;
   Tensor preloaded;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    std::shared_ptr<Entry>& known = packed_[own_key];
+    std::shared_ptr<Entry>& known = packed_[full_key];
     if (known == nullptr) {
       known = std::make_shared<Entry>();
       known->constants = constants;

@@ -21,7 +21,7 @@ class PackedCache {
   // The packed weights of `layer` as implemented, made at the first call and shared afterwards by
   // all calls for the same layer with the same constants: another graph may have given its number
   // to a layer with other weights.
-  // `shareable`: the constants are the graph's own, not computed for one plan only.
+  // `shareable`: the constants are those of the graph, not computed for one plan only.
   Result<PackedWeights> get(const Layer& layer, const Implementation& implementation,
                             const RoutineParams& params, bool shareable);
   // Bytes of all packings that are kept.

@@ -48,8 +48,8 @@ const Choice* choice_of(const PlanImpl& plan, const Layer& layer) {
   return found == plan.choices.end() ? nullptr : &found->second;
 }
 
-// Its constants are the graph's own, not computed for this plan only.
-bool has_own_constants(const PlanImpl& plan, const Layer& layer) {
+// Its constants are those of the graph, not computed for this plan only.
+bool has_graph_constants(const PlanImpl& plan, const Layer& layer) {
   for (const TensorId id : layer.inputs)
     if (id != kNoTensor && plan.tensors[id].storage == Storage::constant &&
         !plan.graph->tensor(id).is_constant())
@@ -503,7 +503,7 @@ Result<PreparedKernel> prepare_kernel(const PlanImpl& plan, const Layer& layer, 
     return fmt::format("layer '{}', routine {}", layer.name, prepared.routine->descriptor().str());
   };
   auto packed = runtime.packed_weights().get(layer, *implementation, prepared.params,
-                                             has_own_constants(plan, layer));
+                                             has_graph_constants(plan, layer));
   if (!packed.ok()) return Status(packed.status()).with_context(context());
   auto kernel = implementation->create(prepared.params, *packed);
   if (!kernel.ok()) return Status(kernel.status()).with_context(context());

@@ -19,9 +19,9 @@ class Runtime {
     // Plugins; held as long as the registry, whose routines live in them.
     std::vector<std::shared_ptr<void>> libraries;
     Registry registry;
-    Allocator* allocator;                  // not null; outlives the runtime
-    std::unique_ptr<ThreadPool> own_pool;  // null: `pool` is the caller's
-    ThreadPool* pool;                      // not null
+    Allocator* allocator;                    // not null; outlives the runtime
+    std::unique_ptr<ThreadPool> owned_pool;  // null: `pool` is the caller's
+    ThreadPool* pool;                        // not null
     LogCallback log;
     std::vector<std::string> schemas;  // patterns that default choices keep to; empty: all
   };
@@ -37,7 +37,7 @@ class Runtime {
   ThreadPool& pool() const { return *parts_.pool; }
   // No thread pool and no allocator of the application's.
   bool uses_default_resources() const {
-    return parts_.own_pool != nullptr && parts_.allocator == &default_allocator();
+    return parts_.owned_pool != nullptr && parts_.allocator == &default_allocator();
   }
   const std::vector<std::string>& schemas() const { return parts_.schemas; }
   void log(LogLevel level, std::string_view message) const {

@@ -83,13 +83,13 @@ class PluginChildnet final : public ChildnetRoutine {
 
  protected:
   Applicability fits(const Problem& problem) const override { return entry_->applicable(problem); }
-  RoutineParams own_params(const Problem& problem) const override {
+  RoutineParams outer_params(const Problem& problem) const override {
     return entry_->default_params(PluginProblem(problem));
   }
-  std::vector<ParamAxis> own_axes(const Problem& problem) const override {
-    const RoutineParams own = own_params(problem);
+  std::vector<ParamAxis> outer_axes(const Problem& problem) const override {
+    const RoutineParams params = outer_params(problem);
     std::vector<ParamAxis> axes;
-    for (const Params::Entry& entry : own.entries()) axes.push_back({entry.name, {entry.value}});
+    for (const Params::Entry& entry : params.entries()) axes.push_back({entry.name, {entry.value}});
     return axes;
   }
 

@@ -16,7 +16,7 @@ struct LoadedPlugin {
 
 struct PluginEntry {
   std::shared_ptr<const LoadedPlugin> plugin;
-  const sn_plugin_routine* self = nullptr;  // the plugin's own, which its functions get
+  const sn_plugin_routine* self = nullptr;  // the plugin's entry, which its functions get
   sn_plugin_routine table{};                // a copy: fields that the plugin does not know are null
 
   // What becomes of a function of the table that can fail.

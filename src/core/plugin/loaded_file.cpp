@@ -22,8 +22,8 @@ std::string file_of(const void* address) {
 
 #endif
 
-std::string own_file() {
-  return file_of(&own_file);
+std::string library_file() {
+  return file_of(&library_file);
 }
 
 }  // namespace softneuro

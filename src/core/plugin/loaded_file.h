@@ -17,6 +17,6 @@ std::string file_of(R (*function)(A...)) {
 }
 
 // That of libsoftneuro, or of the program that it is linked into.
-SN_INTREE std::string own_file();
+SN_INTREE std::string library_file();
 
 }  // namespace softneuro

@@ -75,7 +75,7 @@ FoundPlugin open_plugin(const std::string& path) {
 }  // namespace
 
 std::string plugin_folder() {
-  const std::string file = own_file();
+  const std::string file = library_file();
   const std::size_t slash = file.rfind('/');
   return slash == std::string::npos ? std::string() : file.substr(0, slash) + "/softneuro/plugins";
 }

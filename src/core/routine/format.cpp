@@ -104,8 +104,8 @@ bool is_implied(const PostOp& op, const TensorSpec& output) {
   if (output.type != DataType::qint8 || !output.quantization || output.quantization->axis >= 0 ||
       op.kind != PostOp::Kind::unary || op.unary != UnaryOp::fake_quantize)
     return false;
-  const PostOp own = fake_quantize_to(*output.quantization);
-  return op.alpha == own.alpha && op.beta == own.beta;
+  const PostOp implied = fake_quantize_to(*output.quantization);
+  return op.alpha == implied.alpha && op.beta == implied.beta;
 }
 
 }  // namespace

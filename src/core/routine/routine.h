@@ -47,8 +47,8 @@ class SN_INTREE Routine {
   virtual std::vector<FormatTuple> formats(const Problem& problem) const;
 
   // unsupported, with the reason: it does not apply. Called by RoutineContext, which has checked
-  // before that the layouts are the descriptor's own and that no data type is undefined, or qint8
-  // unless the descriptor says so, and which puts a kernel behind those that lack post-ops.
+  // before that the layouts are those of the descriptor and that no data type is undefined, or
+  // qint8 unless the descriptor says so, and which puts a kernel behind those that lack post-ops.
   Result<std::shared_ptr<Implementation>> implement(const ProblemPtr& problem,
                                                     const RoutineContext& context) const;
 

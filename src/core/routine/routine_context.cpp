@@ -56,19 +56,20 @@ Applicability formats_fit(const Routine& routine, const Problem& problem) {
 
 // A routine works on tensors of its device; an adapt may have the host on the other side.
 Applicability devices_fit(const Routine& routine, const Problem& problem) {
-  const DeviceId own = routine.descriptor().device;
+  const DeviceId device = routine.descriptor().device;
   const bool is_adapt = problem.type->is_adapt();
-  bool is_there = own.is_host() || !is_adapt;
+  bool is_there = device.is_host() || !is_adapt;
   const auto check = [&](const TensorSpec& spec, const char* what, std::size_t i) -> std::string {
-    is_there = is_there || spec.device == own;
-    if (spec.device == own || (is_adapt && spec.device.is_host())) return {};
+    is_there = is_there || spec.device == device;
+    if (spec.device == device || (is_adapt && spec.device.is_host())) return {};
     return fmt::format("{} {} is on the device {}", what, i, spec.device.c_str());
   };
   if (std::string reason = first_complaint(problem, check); !reason.empty())
     return Applicability::no(std::move(reason));
-  return is_there ? Applicability::yes()
-                  : Applicability::no(fmt::format(
-                        "none of the layer's inputs and outputs is on the device {}", own.c_str()));
+  return is_there
+             ? Applicability::yes()
+             : Applicability::no(fmt::format(
+                   "none of the layer's inputs and outputs is on the device {}", device.c_str()));
 }
 
 Applicability processor_fits(const Routine& routine) {

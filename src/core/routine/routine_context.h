@@ -41,7 +41,7 @@ class SN_INTREE RoutineContext {
   RoutineContext inside_childnet() const;
 
   // `routine` for `problem`, its post-ops included: a kernel behind it applies those that it does
-  // not fuse. unsupported, with the reason (format rules, processor, the routine's own): it does
+  // not fuse. unsupported, with the reason (format rules, processor, one of the routine): it does
   // not apply.
   Result<ImplementationPtr> implement(const Routine& routine, const ProblemPtr& problem) const;
   Result<ImplementationPtr> implement(const Routine& routine, Problem problem) const;

@@ -92,8 +92,8 @@ void BlockedGemm::begin_task(Task& task, std::int64_t index) const noexcept {
   task.last_group = part.last_group;
 }
 
-// While a block of B is multiplied, the next one is prefetched: the task's own, or at its end that
-// of the next task, which this thread most likely takes, since the pool's threads have runs of
+// While a block of B is multiplied, the next one is prefetched: that of the task, or at its end
+// that of the next task, which this thread most likely takes, since the pool's threads have runs of
 // tasks.
 void BlockedGemm::run_task(const Task& shared, std::int64_t index) const noexcept {
   Task task = shared;

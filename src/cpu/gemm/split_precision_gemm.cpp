@@ -80,13 +80,13 @@ void SplitPrecisionGemm<T>::run(const Workers& workers, std::span<const TensorVi
   std::atomic<std::int64_t> next{0};
   parallel_for(workers, std::min<std::int64_t>(slots_, workers.concurrency()),
                [&](std::int64_t slot) {
-                 float* const own = workspace + slot * slot_floats_;
+                 float* const memory = workspace + slot * slot_floats_;
                  Task task{inputs,
                            c,
                            operands,
                            post_ops,
-                           reinterpret_cast<std::byte*>(own),
-                           own + split_bytes_ / 4};
+                           reinterpret_cast<std::byte*>(memory),
+                           memory + split_bytes_ / 4};
                  for (std::int64_t i = next.fetch_add(1); i < tasks && !workers.cancelled();
                       i = next.fetch_add(1))
                    run_task(task, i);

@@ -20,7 +20,7 @@ struct BroadcastWalk {
 
   struct Operand {
     Shape shape;
-    // The output's own (with the output's rank), or plain. A plain operand of a blocked output
+    // That of the output (with the output's rank), or plain. A plain operand of a blocked output
     // must have its channels padded to full blocks, or broadcast.
     Layout layout = Layout::plain;
   };

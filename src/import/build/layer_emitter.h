@@ -25,7 +25,7 @@ struct ModelNode {
   ValueScope& scope;  // its inputs are found there, its outputs defined
   std::string name;
   std::string op;                              // the format's name of the operator
-  std::string domain;                          // of the operator; empty: the format's own
+  std::string domain;                          // of the operator; empty: that of the format
   std::optional<std::int64_t> opset;           // of that domain, in formats that have operator sets
   std::vector<std::string> input_names = {};   // empty ones are left out
   std::vector<std::string> output_names = {};  // empty ones are left out

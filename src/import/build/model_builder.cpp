@@ -139,9 +139,9 @@ Result<bool> ModelBuilder::begin(ModelNode& node) {
     if (const auto it = refused_.find(*id); it != refused_.end()) refused = &it->second;
   }
   while (!node.inputs.empty() && node.inputs.back() == kNoTensor) node.inputs.pop_back();
-  std::unordered_set<std::string_view> own;
+  std::unordered_set<std::string_view> names;
   for (const std::string& output : node.output_names)
-    if (!output.empty() && (node.scope.values.contains(output) || !own.insert(output).second))
+    if (!output.empty() && (node.scope.values.contains(output) || !names.insert(output).second))
       return invalid_model("node '{}' ({}) gives '{}', which is given already", node.name, node.op,
                            output);
   if (refused != nullptr) give_up(node, *refused);

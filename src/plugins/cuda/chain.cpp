@@ -43,7 +43,7 @@ Applicability Chain::supports(const Problem& problem, const std::vector<PostOp>&
   if (problem.outputs[0].type != DataType::float32)
     return Applicability::no("the output is not float32");
   const auto binary = [](const PostOp& op) { return op.kind == PostOp::Kind::binary; };
-  // Two of the layer's own, and those of all post-ops.
+  // Two of the layer, and those of all post-ops.
   if (2 + std::ranges::count_if(problem.post_ops, binary) > kMaxChainOperands)
     return Applicability::no("so many operands are not supported");
   for (const PostOp& op : ops) {

@@ -13,7 +13,7 @@
 
 namespace softneuro::cuda {
 
-// Makes a context the calling thread's own for as long as it lives. Not copied.
+// Makes a context the calling thread's current one for as long as it lives. Not copied.
 class CurrentContext {
  public:
   CurrentContext(const Driver& driver, CUcontext context) noexcept : driver_(driver) {

@@ -37,7 +37,7 @@ int in_place_input(const Problem& problem) {
 }
 
 // The layer itself as an op behind its input 0.
-using OwnOp = Result<PostOp> (*)(const Problem& problem);
+using LayerOp = Result<PostOp> (*)(const Problem& problem);
 
 class ElementwiseImplementation final : public PackingImplementation {
  public:
@@ -66,8 +66,8 @@ class ElementwiseImplementation final : public PackingImplementation {
 
 class ElementwiseRoutine final : public Routine {
  public:
-  ElementwiseRoutine(const char* layer_type, OwnOp own_op, const Gpu& gpu)
-      : Routine(layer_type, "cuda/nvrtc"), own_op_(own_op), gpu_(gpu) {}
+  ElementwiseRoutine(const char* layer_type, LayerOp layer_op, const Gpu& gpu)
+      : Routine(layer_type, "cuda/nvrtc"), layer_op_(layer_op), gpu_(gpu) {}
 
   RoutineFacts facts() const override {
     const auto compiler = gpu_.nvrtc();
@@ -81,7 +81,7 @@ class ElementwiseRoutine final : public Routine {
   Result<std::shared_ptr<Implementation>> make_implementation(
       ProblemPtr problem, const RoutineContext& context) const override {
     if (problem->inputs[0].type != DataType::float32) return unsupported("needs float32");
-    SN_ASSIGN_OR_RETURN(const PostOp op, own_op_(*problem));
+    SN_ASSIGN_OR_RETURN(const PostOp op, layer_op_(*problem));
     SN_RETURN_IF_ERROR(Chain::supports(*problem, {op}).status());
     SN_ASSIGN_OR_RETURN(const Nvrtc* const compiler, gpu_.nvrtc());
     return make_implementation_of<ElementwiseImplementation>(std::move(problem), context, gpu_,
@@ -89,7 +89,7 @@ class ElementwiseRoutine final : public Routine {
   }
 
  private:
-  OwnOp own_op_;
+  LayerOp layer_op_;
   Gpu gpu_;
 };
 

@@ -13,8 +13,8 @@ constexpr std::size_t kMostWorkspaceBytes = std::size_t{32} << 20;
 
 // cuBLASLt's handle and descriptors; destroyed with the Matmul.
 struct Matmul::Handles {
-  Handles(CudaDevice& used, const CublasLt& table, CUcontext own)
-      : device(used), blas(table), context(own) {}
+  Handles(CudaDevice& used, const CublasLt& table, CUcontext of_device)
+      : device(used), blas(table), context(of_device) {}
   ~Handles() {
     const CurrentContext current(device.driver(), context);
     if (preference != nullptr) blas.cublasLtMatmulPreferenceDestroy(preference);

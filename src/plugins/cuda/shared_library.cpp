@@ -16,8 +16,8 @@ constexpr int kMode = RTLD_NOW | RTLD_LOCAL;
 
 std::vector<std::string> folders() {
   std::vector<std::string> folders;
-  if (const char* const own = std::getenv("SOFTNEURO_CUDA_LIBRARIES")) {
-    std::istringstream list(own);
+  if (const char* const named = std::getenv("SOFTNEURO_CUDA_LIBRARIES")) {
+    std::istringstream list(named);
     for (std::string folder; std::getline(list, folder, ':');)
       if (!folder.empty()) folders.push_back(folder);
   }

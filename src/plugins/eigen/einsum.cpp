@@ -172,7 +172,7 @@ class EinsumKernel final : public Kernel {
   std::size_t inputs_[2];
   std::optional<StridedCopy> copies_[2], result_;
   std::int64_t copy_at_[2] = {0, 0}, result_at_ = 0;
-  std::int64_t workspace_ = 0;  // without the products' own, which comes behind
+  std::int64_t workspace_ = 0;  // without that of the products, which comes behind
   Products products_;
 };
 

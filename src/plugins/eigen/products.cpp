@@ -31,9 +31,9 @@ Products::Products(const EigenProduct& product, std::vector<Places> places, int 
 }
 
 void Products::add_chunk(Chunk chunk) {
-  const std::int64_t own = eigen_ops().workspace(chunk.rows, product_.depth, product_.columns);
+  const std::int64_t floats = eigen_ops().workspace(chunk.rows, product_.depth, product_.columns);
   chunk.workspace_at = workspace_;
-  workspace_ += aligned_floats(own);
+  workspace_ += aligned_floats(floats);
   chunks_.push_back(chunk);
 }
 

@@ -36,9 +36,9 @@ Matrices matrices_of(const Shape& shape, bool transposed, bool is_row_vector) {
 // Batches [batch, batch + batches) and rows [row, row + rows); one batch stands for all.
 memory::desc part_desc(const Matrices& m, memory::data_type type, std::int64_t batches,
                        std::int64_t rows) {
-  const std::int64_t own = m.batches == 1 ? 1 : batches;
+  const std::int64_t used = m.batches == 1 ? 1 : batches;
   const std::int64_t step = std::max<std::int64_t>(m.batch_step, rows * m.columns);
-  return memory::desc({own, rows, m.columns}, type, memory::dims{step, m.row_step, m.column_step});
+  return memory::desc({used, rows, m.columns}, type, memory::dims{step, m.row_step, m.column_step});
 }
 
 // The operands are inputs of the kernel: nothing is packed.

@@ -81,10 +81,11 @@ bool PoolBarrier::wait_for_all(std::vector<ThreadPlace>* places) noexcept {
 // Processors that the pool's threads, which may be pinned, may run on together; 0: not known.
 int PoolBarrier::usable_now() const noexcept {
   if (places_.empty()) return count_usable_processors();
-  cpu_set_t all, own;
+  cpu_set_t all, allowed;
   CPU_ZERO(&all);
   for (const ThreadPlace& place : places_)
-    if (sched_getaffinity(place.thread, sizeof own, &own) == 0) CPU_OR(&all, &all, &own);
+    if (sched_getaffinity(place.thread, sizeof allowed, &allowed) == 0)
+      CPU_OR(&all, &all, &allowed);
   return CPU_COUNT(&all);
 }
 
@@ -134,10 +135,10 @@ void PoolBarrier::pin_threads() {
     if (place.processor < 0 || !taken.insert(place.processor).second) return;  // too few for all
   }
   for (const ThreadPlace& place : places) {
-    cpu_set_t own;
-    CPU_ZERO(&own);
-    CPU_SET(place.processor, &own);
-    sched_setaffinity(place.thread, sizeof own, &own);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(place.processor, &one);
+    sched_setaffinity(place.thread, sizeof one, &one);
   }
   places_ = std::move(places);
 }

@@ -26,10 +26,10 @@ bool same_quantization(const TensorSpec& a, const TensorSpec& b) {
 std::vector<Candidate> view_candidates(const Registry& registry, const Problem& problem,
                                        const std::vector<std::string>& schemas) {
   std::vector<Candidate> candidates;
-  const FormatTuple own = formats_of(problem);
+  const FormatTuple model_formats = formats_of(problem);
   const auto add = [&](DeviceId device, DataType type) {
     Candidate candidate;
-    candidate.formats = own;
+    candidate.formats = model_formats;
     for (Format* format : {&candidate.formats.inputs[0], &candidate.formats.outputs[0]}) {
       format->device = device;
       format->type = type;

@@ -29,10 +29,10 @@ Result<Problem> standalone(const Problem& outer, const ChildnetLayer& layer, All
 
 Result<ChildnetInside> solve_inside(const RoutineContext& context,
                                     const ChildnetImplementation& childnet,
-                                    const RoutineParams& own, const CandidateRules& rules,
+                                    const RoutineParams& outer_params, const CandidateRules& rules,
                                     double bound_us, Allocator& allocator,
                                     const MeasureInside& measure) {
-  SN_ASSIGN_OR_RETURN(const auto expanded, childnet.expand(own));
+  SN_ASSIGN_OR_RETURN(const auto expanded, childnet.expand(outer_params));
   ChildnetInside result;
   std::vector<InnerChoice> choices;
   // Every tensor has one format inside, so nothing is adapted there, and the best path takes each

@@ -26,14 +26,14 @@ struct ChildnetInside {
   double time_us = 0;        // of the layers inside, each alone: about what the whole cannot beat
 };
 
-// The best path inside `childnet` with the parameters `own` (where `inner` is empty). Stops as soon
-// as the best times of the layers seen so far add up to more than `bound_us`. Neither known nor
-// out of bound: a layer was not measured (the time is up), or has no right candidate.
+// The best path inside `childnet` with the parameters `outer_params` (where `inner` is empty).
+// Stops as soon as the best times of the layers seen so far add up to more than `bound_us`. Neither
+// known nor out of bound: a layer was not measured (the time is up), or has no right candidate.
 // Folded constants have random values here: they do not change times.
 // `context`: of the layers inside.
 Result<ChildnetInside> solve_inside(const RoutineContext& context,
                                     const ChildnetImplementation& childnet,
-                                    const RoutineParams& own, const CandidateRules& rules,
+                                    const RoutineParams& outer_params, const CandidateRules& rules,
                                     double bound_us, Allocator& allocator,
                                     const MeasureInside& measure);
 

@@ -320,9 +320,10 @@ Result<TuneJob> Net::Impl::prepare_tuning(const TuneOptions& options) const {
     warnings.push_back(std::move(message));
   };
   SN_ASSIGN_OR_RETURN(const SampleSets samples, samples_of(model, options));
-  SN_ASSIGN_OR_RETURN(const auto own, adopted(model.graph, registry));
+  SN_ASSIGN_OR_RETURN(const auto adopted_graph, adopted(model.graph, registry));
   const bool is_calibrated = !samples.calibration.empty();
-  if (names_type(options.schemas, DataType::qint8) && !is_calibrated && !is_quantised(*own))
+  if (names_type(options.schemas, DataType::qint8) && !is_calibrated &&
+      !is_quantised(*adopted_graph))
     return invalid_argument(
         "qint8 needs to know the ranges of the tensors: give calibration samples "
         "(TuneOptions::calibration, --calibration), or import a model that is quantised");
@@ -345,14 +346,15 @@ Result<TuneJob> Net::Impl::prepare_tuning(const TuneOptions& options) const {
   CandidateRules rules = rules_of(options);
   warn_of_unused_patterns(registry, rules, warn);
   const bool qint8 = allows_type(registry, rules, DataType::qint8);
-  if (const char* why = why_no_ranges(*own); qint8 && !is_calibrated && why != nullptr)
+  if (const char* why = why_no_ranges(*adopted_graph); qint8 && !is_calibrated && why != nullptr)
     warn(fmt::format("8-bit routines are left out: {}; give calibration samples", why));
   warn_of_few_samples(options, samples.validation.size(), warn);
-  if (!has_references) avoid_bfloat16_unasked(registry, *own, rules, warn);
+  if (!has_references) avoid_bfloat16_unasked(registry, *adopted_graph, rules, warn);
 
-  auto tuned = own;
+  auto tuned = adopted_graph;
   if (qint8 && is_calibrated) {
-    SN_ASSIGN_OR_RETURN(tuned, calibrated(own, net_options, options, samples.calibration, warn));
+    SN_ASSIGN_OR_RETURN(tuned,
+                        calibrated(adopted_graph, net_options, options, samples.calibration, warn));
     if (samples.shared)
       warn(
           "a single sample: the error is measured on what calibration saw; give more, or "
@@ -369,7 +371,7 @@ Result<TuneJob> Net::Impl::prepare_tuning(const TuneOptions& options) const {
                  .shapes = model.shapes,
                  .inputs = first,
                  .model = model.graph,
-                 .is_model = own == model.graph,
+                 .is_model = adopted_graph == model.graph,
                  .verification_inputs = std::move(made.sets),
                  .has_samples = is_calibrated,
                  .overflows = made.overflows,

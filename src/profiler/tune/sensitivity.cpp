@@ -23,9 +23,10 @@ constexpr double kWorstPower = 1e12;
 }  // namespace
 
 double Sensitivity::of(std::size_t layer, const Candidate& candidate) const {
-  const double own = candidate.error * candidate.error;
-  if (power_.empty() || power_[layer] < 0) return own * usual_;
-  return own_[layer] > 0 ? power_[layer] * own / (own_[layer] * own_[layer]) : power_[layer];
+  const double squared = candidate.error * candidate.error;
+  if (power_.empty() || power_[layer] < 0) return squared * usual_;
+  return error_[layer] > 0 ? power_[layer] * squared / (error_[layer] * error_[layer])
+                           : power_[layer];
 }
 
 Result<std::vector<std::vector<Tensor>>> Sensitivity::outputs_for(
@@ -80,15 +81,15 @@ Status Sensitivity::measure(
   });
   SN_ASSIGN_OR_RETURN(references_, outputs_for(base));
   power_.assign(space_.layers.size(), kNotMeasured);
-  own_.assign(space_.layers.size(), 0.0);
+  error_.assign(space_.layers.size(), 0.0);
   std::vector<double> ratios;
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (i > 0 && std::chrono::steady_clock::now() > end) break;
     const std::size_t l = order[i];
     SN_RETURN_IF_ERROR(on_layer(i, order.size(), l));
     power_[l] = power_of(l, rounded, base);
-    own_[l] = space_.candidate_of(rounded, l).error;
-    if (own_[l] > 0) ratios.push_back(power_[l] / (own_[l] * own_[l]));
+    error_[l] = space_.candidate_of(rounded, l).error;
+    if (error_[l] > 0) ratios.push_back(power_[l] / (error_[l] * error_[l]));
   }
   if (!ratios.empty()) {
     const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);

@@ -17,15 +17,15 @@ class Sensitivity {
 
   // Rounds the layers that `rounded` rounds one at a time in the path `base`, and measures the
   // power of the error at the outputs, on `samples` (indices of TuneJob::validation). Layers with
-  // the largest error of their own come first, until `end`. `on_layer` is told of each.
+  // the largest error in isolation come first, until `end`. `on_layer` is told of each.
   Status measure(const Selection& rounded, const Selection& base,
                  const std::vector<std::size_t>& samples, std::chrono::steady_clock::time_point end,
                  const std::function<Status(std::size_t done, std::size_t total,
                                             std::size_t layer)>& on_layer);
 
-  // Power of the error that the candidate adds at the outputs, in relation to the outputs' own. The
-  // measured one's is scaled by the square of their own errors; a layer that was not measured is
-  // taken to be like the others.
+  // Power of the error that the candidate adds at the outputs, in relation to the outputs' power.
+  // The measured one's is scaled by the square of their isolated errors; a layer that was not
+  // measured is taken to be like the others.
   double of(std::size_t layer, const Candidate& candidate) const;
 
   // By layer; negative: not measured. Empty: nothing was.
@@ -42,8 +42,8 @@ class Sensitivity {
   std::vector<std::vector<Tensor>> samples_, references_;
   std::uint64_t digest_ = 0;   // of net and samples, in keys of the cache
   std::vector<double> power_;  // by layer
-  std::vector<double> own_;    // by layer: Candidate::error of what was measured
-  double usual_ = 1;  // power at the outputs per squared error of a layer's own: the median
+  std::vector<double> error_;  // by layer: Candidate::error of what was measured
+  double usual_ = 1;  // power at the outputs per squared error of a layer in isolation: the median
   std::size_t runs_ = 0, from_cache_ = 0;
 };
 

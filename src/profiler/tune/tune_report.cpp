@@ -125,12 +125,12 @@ void tell_no_gain(TuneContext& context, const TuneOutcome& outcome) {
     return;
   }
   if (context.complete && chosen.is_timed()) return;  // the report's times say it
-  const bool is_own =
+  const bool has_tuned_path =
       context.known_path && context.path_key(chosen.path) == context.path_key(*context.known_path);
   context.warn(fmt::format(
       "{} in the time given: the net keeps {}",
       chosen.is_timed() ? "no faster path was found" : "no path was compared end to end",
-      is_own ? "the tuned path that it has" : "its default plan"));
+      has_tuned_path ? "the tuned path that it has" : "its default plan"));
 }
 
 void add_warnings(TuneContext& context, const Finalist& chosen, TuneReport& report) {

@@ -66,13 +66,13 @@ class WgNet final : public ChildnetRoutine {
     return {};
   }
 
-  RoutineParams own_params(const Problem& problem) const override {
+  RoutineParams outer_params(const Problem& problem) const override {
     RoutineParams params;
     const std::int64_t kernel = problem.inputs[kWeights].shape[2];
     params.set("tile_size", std::int64_t{has_winograd(6, kernel) ? 6 : 8});
     return params;
   }
-  std::vector<ParamAxis> own_axes(const Problem& problem) const override {
+  std::vector<ParamAxis> outer_axes(const Problem& problem) const override {
     ParamAxis tile_size{"tile_size", {}};
     for (const std::int64_t tile : {4, 6, 8})
       if (has_winograd(tile, problem.inputs[kWeights].shape[2]))

@@ -263,9 +263,9 @@ class WgKernel final : public Kernel {
     encode_all(run, block);
     share(run.context.pool(), cut_.slots, out_.panels(),
           [&](std::int64_t panel, std::int64_t slot) {
-            Block own = block;
-            own.c = cut_.slot_of(run.context.workspace(), slot);
-            run_panel(run, own, panel, own.c + cut_.behind_c);
+            Block private_block = block;
+            private_block.c = cut_.slot_of(run.context.workspace(), slot);
+            run_panel(run, private_block, panel, private_block.c + cut_.behind_c);
           });
   }
 

@@ -44,12 +44,12 @@ class ConvNet final : public ChildnetRoutine {
     return {};
   }
 
-  RoutineParams own_params(const Problem&) const override {
+  RoutineParams outer_params(const Problem&) const override {
     RoutineParams params;
     params.set("layout", to_string(Layout::plain));
     return params;
   }
-  std::vector<ParamAxis> own_axes(const Problem&) const override {
+  std::vector<ParamAxis> outer_axes(const Problem&) const override {
     return {{"layout", {to_string(Layout::plain), to_string(Layout::channels_last)}}};
   }
   Layout inner_layout(const RoutineParams& params) const override {

@@ -202,10 +202,10 @@ class GemmRecurrentKernel final : public FloatWorkspaceKernel {
     float* const bias = d.workspace + at_.bias;
     std::fill_n(bias, width(), 0.0f);
     if (d.context.has_input(kRecurrentBias)) {
-      const float* const own = floats(d.context, kRecurrentBias) + d.index * 2 * width();
+      const float* const given = floats(d.context, kRecurrentBias) + d.index * 2 * width();
       const std::int64_t with_r = width() - (o_.linear_before_reset ? s_.hidden : 0);
       for (std::int64_t i = 0; i < width(); ++i)
-        bias[i] = own[i] + (i < with_r ? own[width() + i] : 0.0f);
+        bias[i] = given[i] + (i < with_r ? given[width() + i] : 0.0f);
     }
     const std::int64_t rows = s_.steps * s_.batch;
     const std::int64_t row_tiles = chunks_of(rows, kGemmTileRows);

@@ -14,9 +14,9 @@ Shape batch_axes(const Shape& shape) noexcept {
 
 // Elements to step per axis of `batch` in an operand of shape `shape`.
 Shape batch_steps(const Shape& shape, const Shape& batch) noexcept {
-  const Shape own = batch_axes(shape);
-  Shape steps = broadcast_strides(own, batch);
-  const std::int64_t matrix = shape.elements(own.rank(), shape.rank());
+  const Shape axes = batch_axes(shape);
+  Shape steps = broadcast_strides(axes, batch);
+  const std::int64_t matrix = shape.elements(axes.rank(), shape.rank());
   for (int i = 0; i < steps.rank(); ++i) steps[i] *= matrix;
   return steps;
 }

@@ -1,4 +1,4 @@
-// tile cpu/naive: each axis of the output is two, the repetition and the input's own.
+// tile cpu/naive: each axis of the output is two, the repetition and that of the input.
 #include "cpu/tensor/memory_order.h"
 #include "cpu/tensor/strided_copy.h"
 #include "routines/moves.h"

@@ -40,9 +40,9 @@ TEST_CASE("histogram: growing in pieces counts as all at once", "[quantization]"
     const std::vector<float> some =
         gaussian(997, i % 2 == 0 ? 0.0f : 5 * sigma, sigma, static_cast<unsigned>(i));
     pieces.add(some);
-    Histogram own;
-    own.add(some);
-    merged.merge(own);
+    Histogram part;
+    part.add(some);
+    merged.merge(part);
     all.insert(all.end(), some.begin(), some.end());
   }
   whole.add(all);

@@ -100,8 +100,8 @@ class Bias {
   // The mask with −∞ for keys behind its end.
   TensorId lengthened(TensorId mask) {
     const int rank = node_.need_rank(mask);
-    const std::int64_t own = node_.dim(mask, rank - 1);
-    if (rank < 1 || (own >= 0 && own == node_.dim(keys_, 2))) return mask;
+    const std::int64_t length = node_.dim(mask, rank - 1);
+    if (rank < 1 || (length >= 0 && length == node_.dim(keys_, 2))) return mask;
     const TensorId missing =
         binary(node_, "sub", dim_list(node_, keys_, 2), dim_list(node_, mask, rank - 1));
     const std::vector<std::int64_t> before(static_cast<std::size_t>(2 * rank - 1), 0);

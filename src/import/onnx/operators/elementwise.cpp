@@ -46,15 +46,15 @@ TensorId second_operand(Node& node) {
   const TensorId b = node.input(1);
   if (node.opset() >= 7 || node.integer("broadcast", 0) == 0 || !node.has("axis")) return b;
   const int rank = node.need_rank(node.input(0));
-  const int own_rank = node.need_rank(b);
+  const int b_rank = node.need_rank(b);
   std::int64_t axis = node.integer("axis", 0);
   if (axis < 0) axis += rank;
-  if (axis < 0 || axis > rank - own_rank) {
+  if (axis < 0 || axis > rank - b_rank) {
     node.reject("axis {} does not fit operands of ranks {} and {}", node.integer("axis", 0), rank,
-                own_rank);
+                b_rank);
     return b;
   }
-  return unsqueeze(node, b, axes_between(own_rank, rank - axis));
+  return unsqueeze(node, b, axes_between(b_rank, rank - axis));
 }
 
 void finish_binary(Node& node, std::string_view op) {
