@@ -48,7 +48,7 @@ class KnownTimes {
         Candidate& candidate = layer.candidates[c];
         const Profile* row = candidate.key.empty() ? nullptr : cache.find(candidate.key);
         if (row == nullptr) continue;
-        candidate.unit_us = row->time_us;
+        candidate.isolated_us = row->time_us;
         candidate.wrong = row->wrong;
         if (!row->wrong) {
           const Place place{layer.layer.layer->id, candidate.routine->descriptor().str(),

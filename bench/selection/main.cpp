@@ -57,7 +57,7 @@ Selection greedy_of(const std::vector<LayerCandidates>& layers) {
     std::size_t best = 0;
     for (std::size_t c = 0; c < layer.candidates.size(); ++c)
       if (layer.candidates[c].is_usable() &&
-          layer.candidates[c].unit_us < layer.candidates[best].unit_us)
+          layer.candidates[c].isolated_us < layer.candidates[best].isolated_us)
         best = c;
     selection.choice.push_back(static_cast<int>(best));
   }

@@ -30,7 +30,7 @@ static float relu(float x) {
 
 // --- unary, cpu/example_relu: y = max(x, 0) ------------------------------------------------------
 
-enum { PIECE = 16384 };  // elements of one task: depends on nothing but the problem
+enum { CHUNK = 16384 };  // elements of one task: depends on nothing but the problem
 
 static int32_t relu_applicable(const sn_plugin_routine* self, const sn_plugin_problem* problem,
                                char* reason, size_t reason_size) {
@@ -62,10 +62,10 @@ typedef struct relu_work {
   int64_t count;
 } relu_work;
 
-static void relu_piece(void* data, size_t index) {
+static void relu_chunk(void* data, size_t index) {
   const relu_work* work = data;
-  const int64_t begin = (int64_t)index * PIECE;
-  const int64_t end = work->count - begin < PIECE ? work->count : begin + PIECE;
+  const int64_t begin = (int64_t)index * CHUNK;
+  const int64_t end = work->count - begin < CHUNK ? work->count : begin + CHUNK;
   for (int64_t i = begin; i < end; ++i) work->y[i] = relu(work->x[i]);
 }
 
@@ -75,8 +75,8 @@ static sn_plugin_status relu_run(const sn_plugin_routine* self, const sn_plugin_
   (void)self, (void)kernel, (void)message, (void)message_size;
   const sn_plugin_tensor* x = context->inputs[0];
   relu_work work = {x->data, context->outputs[0]->data, elements(x->rank, x->dims)};
-  const size_t pieces = (size_t)((work.count + PIECE - 1) / PIECE);
-  context->host->parallel_for(context, pieces, relu_piece, &work);
+  const size_t chunks = (size_t)((work.count + CHUNK - 1) / CHUNK);
+  context->host->parallel_for(context, chunks, relu_chunk, &work);
   return SN_PLUGIN_OK;
 }
 

@@ -56,17 +56,17 @@ class CastKernel final : public Kernel {
       copy_bytes(x.data, y.data, elements_ * size, context.pool());
       return {};
     }
-    const std::int64_t piece = std::min(run_, kTileElements);
-    const std::int64_t pieces = (run_ + piece - 1) / piece;
+    const std::int64_t chunk = std::min(run_, kTileElements);
+    const std::int64_t chunks = (run_ + chunk - 1) / chunk;
     const auto target_size = static_cast<std::int64_t>(size_of(y.type));
-    parallel_ranges(context.pool(), elements_ / run_ * pieces, kGrain / piece,
+    parallel_ranges(context.pool(), elements_ / run_ * chunks, kGrain / chunk,
                     [&](std::int64_t first, std::int64_t last) {
                       for (std::int64_t i = first; i < last; ++i) {
-                        const std::int64_t run = i / pieces, begin = i % pieces * piece;
+                        const std::int64_t run = i / chunks, begin = i % chunks * chunk;
                         const std::int64_t at = run * run_ + begin;
                         cast_.run(x.as<std::byte>() + at * size,
                                   y.as_mutable<std::byte>() + at * target_size,
-                                  std::min(piece, run_ - begin), channels_of(run, begin));
+                                  std::min(chunk, run_ - begin), channels_of(run, begin));
                       }
                     });
     if (padding_.any() && (x.type == DataType::qint8 || y.type == DataType::qint8))

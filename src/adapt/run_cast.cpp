@@ -7,7 +7,7 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kPiece = 1024;  // elements that pass through float32 at a time
+constexpr std::int64_t kChunk = 1024;  // elements that pass through float32 at a time
 
 bool is_per_channel(const TensorSpec& spec) {
   return spec.type == DataType::qint8 && !is_per_tensor(*spec.quantization);
@@ -67,11 +67,11 @@ void RunCast::run(const void* source, void* target, std::int64_t count,
   if (has_table_)
     return qint8_rows().map(table_, static_cast<const std::uint8_t*>(source),
                             static_cast<std::uint8_t*>(target), count);
-  const std::int64_t piece = std::min(count, kPiece);
-  alignas(64) float buffer[kPiece];
+  const std::int64_t chunk = std::min(count, kChunk);
+  alignas(64) float buffer[kChunk];
   const auto* bytes = static_cast<const std::byte*>(source);
-  for (std::int64_t done = 0; done < count; done += piece) {
-    const std::int64_t length = std::min(piece, count - done);
+  for (std::int64_t done = 0; done < count; done += chunk) {
+    const std::int64_t length = std::min(chunk, count - done);
     const RunChannels here = {channels.first + (channels.along ? done : 0), channels.along};
     const float* values = buffer;
     if (from_.type == DataType::qint8) {

@@ -434,7 +434,7 @@ int check_quantized(const Registry& registry, const Case& description, const Pre
         if (!references->prepared.context().implement(*routine, asked).ok()) continue;
         check_tuple(description, scales, registry, *routine, asked, 1, *references);
         if (!routine->facts().library.empty()) {
-          // Libraries cut the work when the kernel is made.
+          // Libraries partition the work when the kernel is made.
           INFO("made for three threads");
           check_tuple(description, scales, registry, *routine, asked, 3, *references);
         }

@@ -208,7 +208,7 @@ void check_routine(const Case& description, const Routine& routine, const Prepar
                    const Reference* expected) {
   check_all_params(description, routine, prepared, expected);
   if (routine.facts().library.empty()) return;
-  // Libraries cut the work when the kernel is made.
+  // Libraries partition the work when the kernel is made.
   INFO("made for three threads");
   PreparedCase threaded = prepared;
   threaded.threads = 3;

@@ -91,7 +91,7 @@ void add_predicates(ProblemSet& set) {
   }
 }
 
-// Every real function in every real type: around the edges of vectors and pieces, with padding in
+// Every real function in every real type: around the edges of vectors and chunks, with padding in
 // blocked layouts, and on infinities, NaN and the like.
 void add_forms(ProblemSet& set) {
   for (int i = 0; i < static_cast<int>(UnaryOp::logical_not); ++i) {

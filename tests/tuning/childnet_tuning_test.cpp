@@ -165,9 +165,9 @@ struct MadeUpTimes {
         [this](const Problem& problem, std::vector<Candidate>& candidates, const FillConstants&) {
           asked.push_back(problem.layer_name);
           for (Candidate& candidate : candidates) {
-            candidate.unit_us = candidate.str() == fast             ? 2
-                                : candidate.str() == fast_but_wrong ? 1
-                                                                    : 10;
+            candidate.isolated_us = candidate.str() == fast             ? 2
+                                    : candidate.str() == fast_but_wrong ? 1
+                                                                        : 10;
             candidate.wrong = candidate.str() == fast_but_wrong;
           }
           return Status();
@@ -236,11 +236,11 @@ TEST_CASE("childnets: unit profiling fills in what is inside, and measures the w
     INFO(net->str());
     CHECK_FALSE(net->unresolved);
     CHECK_FALSE(net->wrong);
-    CHECK(std::isfinite(net->unit_us));
+    CHECK(std::isfinite(net->isolated_us));
     const auto choices = parse_inner(net->params.text("inner")).value();
     CHECK(choices.size() == 3);
     REQUIRE(f.cache.find(net->key) != nullptr);
-    CHECK(f.cache.find(net->key)->time_us == net->unit_us);
+    CHECK(f.cache.find(net->key)->time_us == net->isolated_us);
     // Each layer inside has the candidate with the least time among those in the cache.
     const Problem problem = with_formats(left.layer.problem, net->formats);
     const auto expanded = winograd(f.runtime->registry(), problem)->expand(net->params).value();
@@ -273,7 +273,7 @@ TEST_CASE("childnets: one that has lost inside is not measured as a whole, and n
   f.profile(left);
   for (const Candidate* net : those_of(left, "cpu:float32:nhwc/wgnet")) {
     CHECK(net->unresolved);
-    CHECK_FALSE(std::isfinite(net->unit_us));
+    CHECK_FALSE(std::isfinite(net->isolated_us));
     CHECK(f.cache.find(net->key) == nullptr);
   }
   for (const auto& [key, profile] : f.cache.rows())
@@ -305,7 +305,7 @@ TEST_CASE("childnets: a layer inside shares its times with the same problem else
   REQUIRE_FALSE(inside.empty());
   CHECK(f.profile(dense).measured >= nets.size());  // the wholes, and not what is inside:
   for (const std::string& key : inside) CHECK(f.cache.find(key)->time_us == 5);
-  for (const Candidate* net : nets) CHECK(std::isfinite(net->unit_us));
+  for (const Candidate* net : nets) CHECK(std::isfinite(net->isolated_us));
 }
 
 TEST_CASE("childnets: routines inside come from the registry that is passed in") {
@@ -348,7 +348,7 @@ TEST_CASE("childnets: what is measured inside has constants, all of them") {
       CHECK(squares / static_cast<double>(input.value.elements()) > 1e-3);
       CHECK(std::isfinite(squares));
     }
-    for (Candidate& candidate : candidates) candidate.unit_us = 1;
+    for (Candidate& candidate : candidates) candidate.isolated_us = 1;
     return Status();
   };
   const auto net = winograd(registry, problem);
@@ -392,7 +392,7 @@ TEST_CASE("childnets: one within another is left open until its own inside is ch
                                     const FillConstants&) {
     for (Candidate& candidate : candidates) {
       if (!candidate.unresolved) {
-        candidate.unit_us = 10;
+        candidate.isolated_us = 10;
         CHECK(opened == 0);  // childnets come last
         continue;
       }
@@ -400,7 +400,7 @@ TEST_CASE("childnets: one within another is left open until its own inside is ch
       if (candidate.routine->descriptor().algorithm != "wgnet") continue;
       candidate.unresolved = false;  // as a profiler would, from what is inside
       candidate.params.set("inner", std::string("{wgconv=cpu:float32:nhwc/gemm{rows=24}}"));
-      candidate.unit_us = 3;
+      candidate.isolated_us = 3;
     }
     return Status();
   };

@@ -83,11 +83,11 @@ bool is_slow(const Candidate& candidate) {
   return candidate.str().find("slow") != std::string::npos;
 }
 
-// What a profile cache knows of each layer: the slow one's time, alone and inside, and the quick
-// one's, perhaps alone only.
+// What a profile cache knows of each layer: the slow one's times, isolated and in the net, and
+// those of the quick one, perhaps the isolated one only.
 struct Remembered {
   double slow_us, quick_us;
-  bool quick_inside;
+  bool quick_in_net;
 };
 
 void remember(const TuneJob& job, const Remembered& times) {
@@ -101,7 +101,7 @@ void remember(const TuneJob& job, const Remembered& times) {
     for (const Candidate& candidate : layer.candidates) {
       const double us = is_slow(candidate) ? times.slow_us : times.quick_us;
       cache.put(candidate.key, Profile{.time_us = us});
-      if (is_slow(candidate) || times.quick_inside)
+      if (is_slow(candidate) || times.quick_in_net)
         cache.put(
             row_key(RowKind::net_time, graph_key(*job.graph), layer.layer.layer->id, candidate.key),
             Profile{.time_us = us});
@@ -172,14 +172,14 @@ std::vector<LayerCandidates> near_tie_candidates(const std::shared_ptr<Runtime>&
 
 }  // namespace
 
-TEST_CASE("tune: a time measured inside counts for all layers with the same problem") {
+TEST_CASE("tune: a time measured in the net counts for all layers with the same problem") {
   const auto graph = chain();
   const std::shared_ptr<Runtime> runtime = runtime_with_near_ties();
   std::vector<LayerCandidates> layers = near_tie_candidates(runtime, graph);
   REQUIRE(layers.size() == kLayers);
   for (LayerCandidates& layer : layers)
     for (Candidate& candidate : layer.candidates)
-      candidate.unit_us = is_slow(candidate) ? 100 : 104;
+      candidate.isolated_us = is_slow(candidate) ? 100 : 104;
   AdaptTimes adapts(
       [](TensorId, const Format&, const Format&) -> Result<AdaptChoice> { return AdaptChoice{}; });
   const auto slow_ones = [&] {
@@ -191,7 +191,7 @@ TEST_CASE("tune: a time measured inside counts for all layers with the same prob
   };
   CHECK(slow_ones() == kLayers);  // alone it looks better
   for (Candidate& candidate : layers[2].candidates)
-    candidate.inside = {is_slow(candidate) ? 120.0 : 60.0, 10};
+    candidate.in_net = {is_slow(candidate) ? 120.0 : 60.0, 10};
   CHECK(slow_ones() == 0);
 }
 
@@ -202,8 +202,8 @@ TEST_CASE("tune: optimistic selection takes what few samples say less of") {
   const auto measure = [&](double quick_samples) {
     for (LayerCandidates& layer : layers)
       for (Candidate& candidate : layer.candidates) {
-        candidate.unit_us = 100;
-        candidate.inside = is_slow(candidate) ? MeanTime{100, 1000} : MeanTime{104, quick_samples};
+        candidate.isolated_us = 100;
+        candidate.in_net = is_slow(candidate) ? MeanTime{100, 1000} : MeanTime{104, quick_samples};
       }
   };
   AdaptTimes adapts(
@@ -224,23 +224,24 @@ TEST_CASE("tune: optimistic selection takes what few samples say less of") {
   CHECK(takes_slow(true));
 }
 
-TEST_CASE("tune: candidates that were not measured inside are taken where no other can be") {
+TEST_CASE("tune: candidates that were not measured in the net are taken where no other can be") {
   const auto graph = chain();
   const std::shared_ptr<Runtime> runtime = runtime_with_near_ties();
   std::vector<LayerCandidates> layers = near_tie_candidates(runtime, graph);
   AdaptTimes adapts(
       [](TensorId, const Format&, const Format&) -> Result<AdaptChoice> { return AdaptChoice{}; });
-  const auto takes_slow = [&](double quick_alone_us) {
+  const auto takes_slow = [&](double quick_isolated_us) {
     for (LayerCandidates& layer : layers)
       for (Candidate& candidate : layer.candidates) {
-        candidate.unit_us = is_slow(candidate) ? 20 : quick_alone_us;
-        candidate.inside = is_slow(candidate) ? MeanTime() : MeanTime{50, 10};
+        candidate.isolated_us = is_slow(candidate) ? 20 : quick_isolated_us;
+        candidate.in_net = is_slow(candidate) ? MeanTime() : MeanTime{50, 10};
       }
     const Selection path = select_paths(*graph, layers, adapts, {}).value().paths[0];
     return is_slow(layers[0].candidates[static_cast<std::size_t>(path.choice[0])]);
   };
   CHECK_FALSE(takes_slow(40));
-  // A cache knows the quick one inside, and the time was up before it was measured alone.
+  // A cache knows the quick one in the net, and the time was up before it was measured in
+  // isolation.
   CHECK(takes_slow(std::numeric_limits<double>::infinity()));
 }
 
@@ -255,15 +256,15 @@ TEST_CASE("uncertainty: largest without samples, less with more samples and with
 
 TEST_CASE("tune: near-ties with slightly wrong cached times are ranked right in every layer") {
   const SettableClock clock;
-  // Everything was measured before, alone and inside; the quick one had bad luck each time.
+  // Everything was measured before, isolated and in the net; the quick one had bad luck each time.
   check_all_quick(runtime_with_near_ties(),
-                  {.slow_us = 100, .quick_us = 104, .quick_inside = true});
+                  {.slow_us = 100, .quick_us = 104, .quick_in_net = true});
 }
 
-TEST_CASE("tune: a candidate within the unit-to-net deviation of the best is measured inside") {
+TEST_CASE("tune: a candidate within the unit-to-net deviation of the best is measured in the net") {
   const SettableClock clock;
   check_all_quick(runtime_with_near_ties(),
-                  {.slow_us = 100, .quick_us = 117, .quick_inside = false});
+                  {.slow_us = 100, .quick_us = 117, .quick_in_net = false});
 }
 
 TEST_CASE("tune: interleaved paths are compared as they run in steady use") {
@@ -275,7 +276,7 @@ TEST_CASE("tune: interleaved paths are compared as they run in steady use") {
   const Routine& naive = *registry.find("cumsum", "cpu/naive");
   REQUIRE(registry.add(std::make_unique<CachedCumsum>("cpu/slow", naive, 120, 120)).ok());
   REQUIRE(registry.add(std::make_unique<CachedCumsum>("cpu/quick", naive, 50, 400)).ok());
-  check_all_quick(runtime, {.slow_us = 100, .quick_us = 104, .quick_inside = true});
+  check_all_quick(runtime, {.slow_us = 100, .quick_us = 104, .quick_in_net = true});
 }
 
 TEST_CASE("tune: whole-net rows of the cache serve the same shapes and routines only") {

@@ -98,11 +98,11 @@ TEST_CASE("unit profile: times are on one scale, whatever candidate the machine 
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
     INFO(candidate.str());
-    CHECK(candidate.unit_us == Approx(static_cast<double>(TimedProblem::kUs[i])).epsilon(0.01));
+    CHECK(candidate.isolated_us == Approx(static_cast<double>(TimedProblem::kUs[i])).epsilon(0.01));
     CHECK(candidate.pruned == (candidate.str() == "cpu/last"));
     const Profile* row = cache.find(candidate.key);
     REQUIRE(row != nullptr);
-    CHECK(row->time_us == candidate.unit_us);
+    CHECK(row->time_us == candidate.isolated_us);
   }
 }
 
@@ -121,6 +121,7 @@ TEST_CASE("unit profile: what the cache does not know is put on the scale of wha
   CHECK(profiler.counts().measured == 2);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     INFO(candidates[i].str());
-    CHECK(candidates[i].unit_us == Approx(static_cast<double>(TimedProblem::kUs[i])).epsilon(0.01));
+    CHECK(candidates[i].isolated_us ==
+          Approx(static_cast<double>(TimedProblem::kUs[i])).epsilon(0.01));
   }
 }

@@ -1,4 +1,4 @@
-// How products are cut into tasks: enough for the threads of the plan, and each part once.
+// How products are partitioned into tasks: enough for the threads of the plan, and each part once.
 #include "cpu/gemm/gemm_tasks.h"
 
 #include <algorithm>

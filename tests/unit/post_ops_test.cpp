@@ -128,8 +128,8 @@ void check(const Fused& fused, const TensorView& actual) {
   CHECK(wrong == 0);
 }
 
-// Applies the program in pieces of an awkward length.
-void check_program(const Fused& fused, std::int64_t piece) {
+// Applies the program in chunks of an awkward length.
+void check_program(const Fused& fused, std::int64_t chunk) {
   const auto program = PostOpProgram::create(fused.problem);
   INFO(program.status().message());
   REQUIRE(program.ok());
@@ -138,8 +138,8 @@ void check_program(const Fused& fused, std::int64_t piece) {
   const std::int64_t elements = stored_elements(y.shape(), y.layout());
   const bool fast = PostOpProgram::supports(fused.problem).ok();
   CHECK(fast == (y.data_type() == DataType::float32));
-  for (std::int64_t offset = 0; offset < elements; offset += piece) {
-    const std::int64_t count = std::min(piece, elements - offset);
+  for (std::int64_t offset = 0; offset < elements; offset += chunk) {
+    const std::int64_t count = std::min(chunk, elements - offset);
     if (fast)
       program->apply(fused.inputs, view.as_mutable<float>() + offset, offset, count);
     else
@@ -162,11 +162,11 @@ TEST_CASE("post-ops: every broadcast form in every layout", "[post_ops]") {
   for (const DataType type : {DataType::float32, DataType::float64, DataType::int32})
     for (const Layout layout : {Layout::plain, Layout::channels_last, Layout::nchw8c,
                                 Layout::nchw16c, Layout::blocked(12)})
-      for (const std::int64_t piece : {1, 13, 64, 350, 100000}) {
-        INFO(to_string(type) << " " << to_string(layout) << " in pieces of " << piece);
+      for (const std::int64_t chunk : {1, 13, 64, 350, 100000}) {
+        INFO(to_string(type) << " " << to_string(layout) << " in chunks of " << chunk);
         for (const Operand& operand : operands)
-          check_program(Fused(type, {2, 19, 5, 7}, layout, {operand}), piece);
-        check_program(Fused(type, {2, 19, 5, 7}, layout, operands), piece);
+          check_program(Fused(type, {2, 19, 5, 7}, layout, {operand}), chunk);
+        check_program(Fused(type, {2, 19, 5, 7}, layout, operands), chunk);
       }
 }
 

@@ -115,7 +115,8 @@ TEST_CASE("split tiles take the largest numbers and keep NaN") {
   CHECK(product.c[0] == 0.0f);
 }
 
-TEST_CASE("sums on split tiles are those of float32, however they are cut, around tiles' edges") {
+TEST_CASE(
+    "sums on split tiles are those of float32, however they are partitioned, around tiles' edges") {
   const auto* const ops = ops_or_skip();
   if (ops == nullptr) return;
   for (const std::int64_t rows : {1, 15, 17, 33, 300})

@@ -22,8 +22,8 @@ class PoolBurst {
 };
 
 // Calls f(i) for each i in [0, count), as long as the work is not cancelled. f must not throw. How
-// the work is cut must depend on the problem only, never on the number of threads, wherever that
-// could change a result's bits.
+// the work is partitioned must depend on the problem only, never on the number of threads, wherever
+// that could change a result's bits.
 template <class F>
 void parallel_for(const Workers& workers, std::int64_t count, F&& f) noexcept {
   using Fn = std::remove_reference_t<F>;
@@ -35,25 +35,25 @@ void parallel_for(const Workers& workers, std::int64_t count, F&& f) noexcept {
       const_cast<void*>(static_cast<const void*>(&f)));
 }
 
-// Calls f(first, last) on consecutive pieces of [0, count), each of at least `grain` (but the
-// last). Pieces depend on count and grain only.
+// Calls f(first, last) on consecutive chunks of [0, count), each of at least `grain` (but the
+// last). Chunks depend on count and grain only.
 template <class F>
 void parallel_ranges(const Workers& workers, std::int64_t count, std::int64_t grain,
                      F&& f) noexcept {
   if (count <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
-  const std::int64_t pieces = std::clamp<std::int64_t>(count / grain, 1, 64);
-  parallel_for(workers, pieces,
-               [&](std::int64_t p) { f(count * p / pieces, count * (p + 1) / pieces); });
+  const std::int64_t chunks = std::clamp<std::int64_t>(count / grain, 1, 64);
+  parallel_for(workers, chunks,
+               [&](std::int64_t p) { f(count * p / chunks, count * (p + 1) / chunks); });
 }
 
-// Calls f(begin, count) on consecutive pieces of [0, elements), each of `piece` > 0 (but the
+// Calls f(begin, count) on consecutive chunks of [0, elements), each of `chunk` > 0 (but the
 // last).
 template <class F>
-void parallel_pieces(const Workers& workers, std::int64_t elements, std::int64_t piece,
+void parallel_chunks(const Workers& workers, std::int64_t elements, std::int64_t chunk,
                      F&& f) noexcept {
-  parallel_for(workers, (elements + piece - 1) / piece,
-               [&](std::int64_t p) { f(p * piece, std::min(piece, elements - p * piece)); });
+  parallel_for(workers, (elements + chunk - 1) / chunk,
+               [&](std::int64_t p) { f(p * chunk, std::min(chunk, elements - p * chunk)); });
 }
 
 }  // namespace softneuro

@@ -7,9 +7,10 @@
 // leave a slot's job by one atomic addition each: with a lock, sixteen threads spent more time on
 // it than a small layer takes. The mutex is for parking alone.
 //
-// A job's indices are cut into one run per thread. A thread claims those of its own run, each with
-// one atomic addition, then helps with the others': so from layer to layer the same thread works on
-// the same part of a map, which its cache may still hold, and no thread idles while there is work.
+// A job's indices are partitioned into one run per thread. A thread claims those of its own run,
+// each with one atomic addition, then helps with the others': so from layer to layer the same
+// thread works on the same part of a map, which its cache may still hold, and no thread idles while
+// there is work.
 #include "softneuro/thread_pool.h"
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// C[rows, columns] = A · B in float32 for one or several independent products, cut into tasks and,
-// within a task, blocked for the cache.
+// C[rows, columns] = A · B in float32 for one or several independent products, partitioned into
+// tasks and, within a task, blocked for the cache.
 #pragma once
 
 #include <algorithm>
@@ -92,7 +92,7 @@ class BlockedGemm {
   std::int64_t block_groups_ = 0;    // groups that go together
   std::size_t vectors_of_line_ = 1;  // in a cache line of C, where columns lie side by side
   bool large_output_ = false;        // beyond the cache: what is written next is called into it
-  // The sum is cut into blocks of block_segments_, or each segment into segment_parts_.
+  // The sum is partitioned into blocks of block_segments_, or each segment into segment_parts_.
   std::int64_t depth_blocks_ = 0, block_segments_ = 0, segment_parts_ = 0;
 };
 

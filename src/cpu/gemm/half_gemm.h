@@ -1,6 +1,6 @@
 // C[rows, columns] = A · B of 16-bit numbers by HalfTileOps, for one or several independent
-// products, cut into tasks and blocked for the cache as BlockedGemm is. Sums stay in registers, or
-// on the stack, until they are rounded: nothing of float32 goes through memory.
+// products, partitioned into tasks and blocked for the cache as BlockedGemm is. Sums stay in
+// registers, or on the stack, until they are rounded: nothing of float32 goes through memory.
 #pragma once
 
 #include <algorithm>

@@ -44,7 +44,7 @@ struct Int8Levels {
 // the rounded number held within [low, high]. It has many fields because one call of an inner loop
 // reads them all.
 struct Int8Tile {
-  // Activations: bytes of `taps` pieces of each row, 4 · quads each: rows[tap · row_count + r].
+  // Activations: bytes of `taps` runs of each row, 4 · quads each: rows[tap · row_count + r].
   const std::uint8_t* const* rows = nullptr;
   std::int64_t row_count = 0, taps = 1, quads = 0;
   bool flip = false;  // x is signed; it is read as x + 128

@@ -158,10 +158,10 @@ void PostOpProgram::apply_binary(const Step& step, std::span<const TensorView> i
     const std::int64_t width = std::min(kConverted, columns);
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t c = 0; c < columns; c += width) {
-        const std::int64_t piece = std::min(width, columns - c), at = r * columns + c;
+        const std::int64_t chunk = std::min(width, columns - c), at = r * columns + c;
         const float* x = read_operand(step, inputs[step.op.input], walk.at(0, first + at),
-                                      walk.is_row_constant(0) ? 1 : piece, buffer);
-        combine(y + at, x, 1, piece);
+                                      walk.is_row_constant(0) ? 1 : chunk, buffer);
+        combine(y + at, x, 1, chunk);
       }
   });
 }

@@ -10,7 +10,7 @@
 
 namespace softneuro {
 
-// The post-ops of one problem, ready to be applied to pieces of the output while they are in the
+// The post-ops of one problem, ready to be applied to chunks of the output while they are in the
 // cache. Immutable; holds no pointers to tensors but to constants that it had to reorder.
 class SN_INTREE PostOpProgram {
  public:

@@ -43,7 +43,7 @@ SN_INTREE std::unique_ptr<Kernel> make_requantized_move(std::unique_ptr<Kernel> 
                                                         const Problem& problem);
 
 // Whether all post-ops only bound their operand. Then it may be rounded to the output's own
-// quantisation before them: what saturates would have been cut off anyway.
+// quantisation before them: what saturates would have been clamped anyway.
 SN_INTREE Applicability supports_qint8_bounds(const Problem& problem);
 // The post-ops of a layer behind `base`, which gives output 0 without them. Precondition: they pass
 // supports_qint8_bounds.

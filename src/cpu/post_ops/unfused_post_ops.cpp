@@ -27,8 +27,8 @@ class LayerInputsContext final : public Context {
   Context& outer_;
 };
 
-// Elements that all ops pass over before the next piece: they stay in the first-level cache.
-constexpr std::int64_t kPiece = 4096;
+// Elements that all ops pass over before the next chunk: they stay in the first-level cache.
+constexpr std::int64_t kChunk = 4096;
 
 class UnfusedKernel final : public Kernel {
  public:
@@ -49,9 +49,9 @@ class UnfusedKernel final : public Kernel {
     LayerInputsContext inner(context, layer_inputs_);
     SN_RETURN_IF_ERROR(base_->run(inner));
     const TensorView& output = context.output(0);
-    parallel_pieces(context.pool(), elements_, kPiece, [&](std::int64_t begin, std::int64_t count) {
+    parallel_chunks(context.pool(), elements_, kChunk, [&](std::int64_t begin, std::int64_t count) {
       if (!fast_) return program_.apply_any(context.inputs(), output, begin, count);
-      alignas(64) float buffer[kPiece];
+      alignas(64) float buffer[kChunk];
       const float* results = read_floats(output.data, output.type, begin, count, buffer);
       program_.apply(context.inputs(), const_cast<float*>(results), begin, count);
       write_floats(output.data, output.type, begin, count, results);

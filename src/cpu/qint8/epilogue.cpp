@@ -26,8 +26,8 @@ Result<QuantizedEpilogue> QuantizedEpilogue::create(const Problem& problem, bool
 bool QuantizedEpilogue::fold(const Problem& problem, bool with_addend) {
   if (!to_bytes) return problem.post_ops.empty();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  float least = -kInfinity, most = kInfinity;  // where the functions so far have cut, in levels
-  const auto cut = [&](float from, float to) {
+  float least = -kInfinity, most = kInfinity;  // where the functions so far have clamped, in levels
+  const auto clamp = [&](float from, float to) {
     from = std::nearbyint(from * inverse);
     to = std::nearbyint(to * inverse);
     least = std::clamp(least, from, to);
@@ -41,9 +41,9 @@ bool QuantizedEpilogue::fold(const Problem& problem, bool with_addend) {
     } else if (op.unary == UnaryOp::fake_quantize && with_addend && i == 0) {
       levels = {op.alpha, 1.0f / op.alpha, op.beta};
     } else if (op.unary == UnaryOp::relu) {
-      cut(0, kInfinity);
+      clamp(0, kInfinity);
     } else if (op.unary == UnaryOp::clip && op.alpha <= op.beta) {
-      cut(op.alpha, op.beta);
+      clamp(op.alpha, op.beta);
     } else {
       return false;
     }

@@ -183,9 +183,9 @@ void QuantizedProduct::finish_block(const Context& context, const ProductBlock& 
   const std::int64_t all = sizes_.groups * sizes_.outputs;
   const std::int64_t column = block.group * sizes_.outputs + block.first_panel * kInt8Panel;
   const bool whole = width == all;
-  const std::int64_t pieces = whole ? 1 : block.row_count;
+  const std::int64_t runs = whole ? 1 : block.row_count;
   const std::int64_t count = whole ? block.row_count * width : width;
-  for (std::int64_t r = 0; r < pieces; ++r) {
+  for (std::int64_t r = 0; r < runs; ++r) {
     const std::int64_t offset = (block.first_row + r) * all + column;
     epilogue_.apply(context, tile == nullptr ? nullptr : tile + r * width, offset, count);
   }

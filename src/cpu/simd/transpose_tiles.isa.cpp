@@ -8,11 +8,11 @@
 namespace softneuro::SN_ISA_NAMESPACE {
 namespace {
 
-// `parts` pieces of 16 bytes side by side, seen as elements T.
+// `parts` lanes of 16 bytes side by side, seen as elements T.
 template <class T, int parts>
 using Block __attribute__((vector_size(16 * parts))) = T;
 
-// The interleaved lower (or upper) halves of a and b, piece by piece.
+// The interleaved lower (or upper) halves of a and b, lane by lane.
 template <class T, int parts, bool upper, std::size_t... i>
 SN_INLINE Block<T, parts> interleave(Block<T, parts> a, Block<T, parts> b,
                                      std::index_sequence<i...>) {
@@ -21,9 +21,9 @@ SN_INLINE Block<T, parts> interleave(Block<T, parts> a, Block<T, parts> b,
       a, b, (i / n * n + i % n / 2 + (upper ? n / 2 : 0) + (i % 2 == 0 ? 0 : all))...);
 }
 
-// Columns [j, j + n) of rows i + k, i + n + k, i + 2n + k…, one piece each, n = 16 / sizeof(T).
+// Columns [j, j + n) of rows i + k, i + n + k, i + 2n + k…, one lane each, n = 16 / sizeof(T).
 template <class T, int parts>
-SN_INLINE Block<T, parts> load_pieces(const T* p, std::int64_t stride) {
+SN_INLINE Block<T, parts> load_lanes(const T* p, std::int64_t stride) {
   constexpr int n = 16 / sizeof(T);
   Block<T, parts> v;
   for (int part = 0; part < parts; ++part)
@@ -32,42 +32,42 @@ SN_INLINE Block<T, parts> load_pieces(const T* p, std::int64_t stride) {
 }
 #if defined(__AVX512F__)
 template <class T>
-SN_INLINE Block<T, 4> load_four_pieces(const T* p, std::int64_t stride) {
+SN_INLINE Block<T, 4> load_four_lanes(const T* p, std::int64_t stride) {
   constexpr int n = 16 / sizeof(T);
-  const auto piece = [&](int part) __attribute__((always_inline)) {
+  const auto lane = [&](int part) __attribute__((always_inline)) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + part * n * stride));
   };
-  __m512i v = _mm512_castsi128_si512(piece(0));
-  v = _mm512_inserti32x4(v, piece(1), 1);
-  v = _mm512_inserti32x4(v, piece(2), 2);
-  v = _mm512_inserti32x4(v, piece(3), 3);
+  __m512i v = _mm512_castsi128_si512(lane(0));
+  v = _mm512_inserti32x4(v, lane(1), 1);
+  v = _mm512_inserti32x4(v, lane(2), 2);
+  v = _mm512_inserti32x4(v, lane(3), 3);
   return (Block<T, 4>)v;
 }
 #endif
 
 // n·parts rows by n columns through registers: log2(n) rounds, each of which interleaves row k
-// with row k + n/2, transpose every piece.
+// with row k + n/2, transpose every lane.
 template <class T, int parts>
 SN_INLINE void transpose_block(const T* source, std::int64_t source_stride, T* target,
                                std::int64_t target_stride) {
   constexpr int n = 16 / sizeof(T);
-  constexpr auto lanes = std::make_index_sequence<static_cast<std::size_t>(n * parts)>();
+  constexpr auto elements = std::make_index_sequence<static_cast<std::size_t>(n * parts)>();
   Block<T, parts> v[n], next[n];
 #pragma GCC unroll 16
   for (int k = 0; k < n; ++k) {
 #if defined(__AVX512F__)
     if constexpr (parts == 4)
-      v[k] = load_four_pieces<T>(source + k * source_stride, source_stride);
+      v[k] = load_four_lanes<T>(source + k * source_stride, source_stride);
     else
 #endif
-      v[k] = load_pieces<T, parts>(source + k * source_stride, source_stride);
+      v[k] = load_lanes<T, parts>(source + k * source_stride, source_stride);
   }
 #pragma GCC unroll 4
   for (int round = 1; round < n; round *= 2) {
 #pragma GCC unroll 8
     for (int k = 0; k < n / 2; ++k) {
-      next[2 * k] = interleave<T, parts, false>(v[k], v[k + n / 2], lanes);
-      next[2 * k + 1] = interleave<T, parts, true>(v[k], v[k + n / 2], lanes);
+      next[2 * k] = interleave<T, parts, false>(v[k], v[k + n / 2], elements);
+      next[2 * k + 1] = interleave<T, parts, true>(v[k], v[k + n / 2], elements);
     }
 #pragma GCC unroll 16
     for (int k = 0; k < n; ++k) v[k] = next[k];

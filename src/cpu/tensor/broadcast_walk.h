@@ -43,7 +43,7 @@ struct BroadcastWalk {
   }
   bool is_row_constant(int operand) const noexcept { return strides[operand][rank - 1] == 0; }
 
-  // Cuts the elements [offset, offset + count) into blocks of whole rows and single pieces of
+  // Partitions the elements [offset, offset + count) into blocks of whole rows and single parts of
   // rows, in order: f(first, rows, columns).
   template <class F>
   void for_blocks(std::int64_t offset, std::int64_t count, F&& f) const {

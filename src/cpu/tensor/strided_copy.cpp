@@ -9,9 +9,9 @@
 namespace softneuro {
 namespace {
 
-// Least work of one task and longest piece of a run, in bytes: tasks cost about a microsecond.
+// Least work of one task and longest chunk of a run, in bytes: tasks cost about a microsecond.
 constexpr std::int64_t kGrainBytes = 32 * 1024;
-constexpr std::int64_t kPieceBytes = 64 * 1024;
+constexpr std::int64_t kChunkBytes = 64 * 1024;
 
 using Axis = StridedCopy::Axis;
 
@@ -153,21 +153,21 @@ void StridedCopy::run(const void* source, void* target, std::size_t element_byte
   for (const Axis& axis : outer) rows *= axis.count;
 
   const auto bytes = static_cast<std::int64_t>(element_bytes);
-  const std::int64_t piece = std::min(inner.count, kPieceBytes / bytes);
-  const std::int64_t pieces = (inner.count + piece - 1) / piece;
+  const std::int64_t chunk = std::min(inner.count, kChunkBytes / bytes);
+  const std::int64_t chunks = (inner.count + chunk - 1) / chunk;
   const auto* from = static_cast<const std::byte*>(source);
   auto* to = static_cast<std::byte*>(target);
   parallel_ranges(
-      pool, rows * pieces, kGrainBytes / (piece * bytes),
+      pool, rows * chunks, kGrainBytes / (chunk * bytes),
       [&](std::int64_t first, std::int64_t last) {
-        RowCursor row(outer, first / pieces, source_offset_, target_offset_);
-        std::int64_t p = first % pieces;
+        RowCursor row(outer, first / chunks, source_offset_, target_offset_);
+        std::int64_t p = first % chunks;
         for (std::int64_t unit = first; unit < last; ++unit) {
-          const std::int64_t begin = p * piece;
+          const std::int64_t begin = p * chunk;
           copy_run(from + (row.source() + begin * inner.source_stride) * bytes, inner.source_stride,
                    to + (row.target() + begin * inner.target_stride) * bytes, inner.target_stride,
-                   std::min(piece, inner.count - begin), element_bytes);
-          if (++p == pieces) {
+                   std::min(chunk, inner.count - begin), element_bytes);
+          if (++p == chunks) {
             p = 0;
             row.next();
           }

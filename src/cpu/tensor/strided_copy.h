@@ -56,7 +56,8 @@ class SN_INTREE StridedCopy {
 // A kernel that copies from input 0 to output 0.
 SN_INTREE std::unique_ptr<Kernel> make_copy_kernel(const StridedCopy& copy);
 
-// memcpy of `bytes`, cut among the pool's threads where it is long. source == target: nothing.
+// memcpy of `bytes`, partitioned among the pool's threads where it is long. source == target:
+// nothing.
 SN_INTREE void copy_bytes(const void* source, void* target, std::int64_t bytes,
                           ThreadPool& pool) noexcept;
 // Fills `count` elements with the one at `value`. `element_bytes`: 1, 2, 4 or 8.

@@ -20,7 +20,7 @@ struct ConvShape {
 // Precondition: the problem is one of conv2, its shapes have passed LayerType::infer.
 Result<ConvShape> conv_shape(const Problem& problem);
 
-// A convolution of its own on parts of the tensors, which lie in one piece of their memory (in the
+// A convolution of its own on parts of the tensors, which are contiguous in their memory (in the
 // blocked layouts padding included).
 struct ConvChunk {
   ConvShape shape;

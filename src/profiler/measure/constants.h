@@ -108,9 +108,9 @@ inline constexpr double kMostDrift = 4;
 // What planning the model and running it took before is known when a time limit begins. The
 // verification, which always runs, takes about so many times as long. Results, "with a limit".
 inline constexpr int kVerificationTimes = 2;
-// Shares of the rest of a time limit at whose end candidates alone, paths inside the net, and the
-// final benchmark are over. What is left is for the error limit.
-inline constexpr double kAloneShare = 0.5, kInsideShare = 0.7, kFinalShare = 0.8;
+// Shares of the rest of a time limit at whose end isolated candidates, paths inside the net, and
+// the final benchmark are over. What is left is for the error limit.
+inline constexpr double kIsolatedShare = 0.5, kInNetShare = 0.7, kFinalShare = 0.8;
 // How the first share is divided: a candidate takes about a millisecond in itself, and as long
 // again for so many multiply-adds.
 inline constexpr double kMacsOfMillisecond = 1e7;

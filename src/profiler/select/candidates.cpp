@@ -34,7 +34,7 @@ std::vector<Candidate> view_candidates(const Registry& registry, const Problem& 
       format->device = device;
       format->type = type;
     }
-    candidate.unit_us = 0;
+    candidate.isolated_us = 0;
     candidates.push_back(std::move(candidate));
   };
   const TensorSpec& x = problem.inputs[0];
@@ -78,7 +78,7 @@ void propose(const Implementation& implementation, const CandidateRules& rules,
   std::vector<Trial> known;
   for (Candidate& candidate : candidates) {
     if (candidate.routine != &implementation.routine() || candidate.formats != formats) continue;
-    known.push_back({candidate.params, candidate.wrong ? INFINITY : candidate.unit_us});
+    known.push_back({candidate.params, candidate.wrong ? INFINITY : candidate.isolated_us});
     candidate.proposes = false;
   }
   if (known.size() >= rules.max_params) return;
@@ -214,11 +214,11 @@ bool is_allowed(const CandidateRules& rules, const std::string& layer,
 }
 
 double Candidate::time_us() const {
-  return inside.us > 0 ? inside.us : unit_us;
+  return in_net.us > 0 ? in_net.us : isolated_us;
 }
 
 bool Candidate::is_usable() const {
-  return std::isfinite(unit_us) && !wrong;
+  return std::isfinite(isolated_us) && !wrong;
 }
 
 bool Candidate::is_float32() const {

@@ -22,18 +22,19 @@ struct Candidate {
   bool proposes = false;    // its parameter space may have more: propose_after()
 
   // What was measured; microseconds. infinity: not yet.
-  double unit_us = std::numeric_limits<double>::infinity();  // alone
-  MeanTime inside;                                           // inside the net
+  double isolated_us = std::numeric_limits<double>::infinity();  // outside the net
+  MeanTime in_net;                                               // inside the net
   double error = 0;           // RMS of the difference from float32 over its RMS, on random inputs
   std::size_t workspace = 0;  // bytes while it runs
   std::size_t packed = 0;     // bytes of its packed weights
   bool wrong = false;         // results beyond the tolerance of its data type
-  bool pruned = false;        // stopped early: unit_us is an estimate
-  // The layer's default choice, taken since the time for measuring was up; unit_us says nothing.
+  bool pruned = false;        // stopped early: isolated_us is an estimate
+  // The layer's default choice, taken since the time for measuring was up; isolated_us says
+  // nothing.
   bool assumed = false;
 
   bool is_usable() const;   // measured, and right
-  double time_us() const;   // inside the net if it was measured there, else alone
+  double time_us() const;   // inside the net if it was measured there, else isolated
   bool is_float32() const;  // rounds nothing that float32 does not; the layer's own default does so
   std::string str() const;  // "cpu:float32:nhwc/wg tile_size=4"
   Choice choice() const;

@@ -48,12 +48,12 @@ Result<ChildnetInside> solve_inside(const RoutineContext& context,
     SN_RETURN_IF_ERROR(measure(alone, candidates, fill));
     const Candidate* best = nullptr;
     for (const Candidate& candidate : candidates)
-      if (candidate.is_usable() && (best == nullptr || candidate.unit_us < best->unit_us))
+      if (candidate.is_usable() && (best == nullptr || candidate.isolated_us < best->isolated_us))
         best = &candidate;
     if (best == nullptr) return result;
     choices.push_back(
         {layer.problem.layer_name, best->routine->descriptor().str(), print_params(best->params)});
-    result.time_us += best->unit_us;
+    result.time_us += best->isolated_us;
     result.within_bound = result.time_us <= bound_us;
     if (!result.within_bound) return result;
   }

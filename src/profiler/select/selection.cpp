@@ -18,10 +18,10 @@ namespace {
 constexpr double kTwoDeviations = 2 * 1.36 * 1.48;
 
 // Of candidate `c` inside the net: the mean over the layers with the same problem, `alike`.
-MeanTime time_inside(const std::vector<const LayerCandidates*>& alike, std::size_t c) {
+MeanTime time_in_net(const std::vector<const LayerCandidates*>& alike, std::size_t c) {
   MeanTime time;
   for (const LayerCandidates* layer : alike)
-    if (const MeanTime& known = layer->candidates[c].inside; known.samples > 0)
+    if (const MeanTime& known = layer->candidates[c].in_net; known.samples > 0)
       time.add(known.us, known.samples);
   return time;
 }
@@ -31,8 +31,8 @@ double net_ratio(const LayerCandidates& layer) {
   double sum = 0;
   int count = 0;
   for (const Candidate& c : layer.candidates)
-    if (c.inside.us > 0 && c.unit_us > 0 && std::isfinite(c.unit_us)) {
-      sum += c.inside.us / c.unit_us;
+    if (c.in_net.us > 0 && c.isolated_us > 0 && std::isfinite(c.isolated_us)) {
+      sum += c.in_net.us / c.isolated_us;
       ++count;
     }
   return count == 0 ? 1
@@ -46,23 +46,23 @@ LayerOptions options_of(const LayerCandidates& entry,
   const auto may_take = [&](const Candidate& candidate) {
     return candidate.is_usable() && (!rules.allowed || rules.allowed(entry, candidate));
   };
-  bool has_inside_times = false;  // any that may be taken
-  for (std::size_t c = 0; c < entry.candidates.size() && !has_inside_times; ++c)
-    has_inside_times = may_take(entry.candidates[c]) && time_inside(alike, c).samples > 0;
-  const bool may_guess = rules.cost || rules.counts_memory || !has_inside_times;
+  bool has_times_in_net = false;  // any that may be taken
+  for (std::size_t c = 0; c < entry.candidates.size() && !has_times_in_net; ++c)
+    has_times_in_net = may_take(entry.candidates[c]) && time_in_net(alike, c).samples > 0;
+  const bool may_guess = rules.cost || rules.counts_memory || !has_times_in_net;
   const double ratio = net_ratio(entry);
   LayerOptions layer{&entry.layer, {}};
   for (std::size_t c = 0; c < entry.candidates.size(); ++c) {
     const Candidate& candidate = entry.candidates[c];
     if (!may_take(candidate)) continue;
-    const MeanTime inside = time_inside(alike, c);
+    const MeanTime in_net = time_in_net(alike, c);
     const bool optimistic = rules.optimistic && rules.optimistic(entry, candidate);
-    if (candidate.routine != nullptr && inside.samples == 0 && !optimistic && !may_guess) continue;
+    if (candidate.routine != nullptr && in_net.samples == 0 && !optimistic && !may_guess) continue;
     LayerOption option{static_cast<int>(c), &candidate.formats};
     option.cost = rules.cost           ? rules.cost(entry, candidate)
-                  : inside.samples > 0 ? inside.us
-                                       : candidate.unit_us * ratio;
-    if (optimistic) option.cost *= 1 - uncertainty(inside, rules.noise);
+                  : in_net.samples > 0 ? in_net.us
+                                       : candidate.isolated_us * ratio;
+    if (optimistic) option.cost *= 1 - uncertainty(in_net, rules.noise);
     if (rules.counts_memory) {
       option.workspace = candidate.workspace;
       option.packed = candidate.packed;
@@ -74,9 +74,9 @@ LayerOptions options_of(const LayerCandidates& entry,
 
 }  // namespace
 
-double uncertainty(const MeanTime& inside, double noise) {
-  if (inside.samples <= 0) return constants::kUnmeasured;
-  return std::min(constants::kUnmeasured, kTwoDeviations * noise / std::sqrt(inside.samples));
+double uncertainty(const MeanTime& in_net, double noise) {
+  if (in_net.samples <= 0) return constants::kUnmeasured;
+  return std::min(constants::kUnmeasured, kTwoDeviations * noise / std::sqrt(in_net.samples));
 }
 
 Result<Selections> select_paths(const Graph& graph, const std::vector<LayerCandidates>& layers,

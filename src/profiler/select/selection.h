@@ -12,7 +12,7 @@ namespace softneuro {
 
 // By what part of it a mean time inside the net may be too long: two standard deviations, at
 // samples that scatter by `noise`.
-double uncertainty(const MeanTime& inside, double noise);
+double uncertainty(const MeanTime& in_net, double noise);
 
 struct SelectionRules {
   int k = 1;

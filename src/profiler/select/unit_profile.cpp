@@ -205,7 +205,7 @@ Status UnitProfiler::ProblemProfile::measure(std::size_t index) {
   Samples samples;
   samples.add(first);
   time_in_turns(index, bench, batch, samples);
-  if (!control_ || candidate.unit_us < candidates_[control_->candidate].unit_us)
+  if (!control_ || candidate.isolated_us < candidates_[control_->candidate].isolated_us)
     control_ = Control{index, std::move(bench), batch};
   return {};
 }
@@ -223,10 +223,10 @@ void UnitProfiler::ProblemProfile::time_in_turns(std::size_t index, KernelBench&
     samples.add(time_us(bench, batch));
   }
   // Infinite where the control fails.
-  double slowness = control_ ? controls.centre() / candidates_[control_->candidate].unit_us : 1;
+  double slowness = control_ ? controls.centre() / candidates_[control_->candidate].isolated_us : 1;
   if (!std::isfinite(slowness)) slowness = 1;
   slowness_.add(slowness);
-  candidate.unit_us = samples.centre() / slowness;
+  candidate.isolated_us = samples.centre() / slowness;
   unkept_[index] = samples.spread() / slowness;
 }
 
@@ -235,7 +235,7 @@ void UnitProfiler::ProblemProfile::settle_scale() {
   if (is_scale_known_ || slowness_.count() == 0) return;
   const double usual = slowness_.centre();
   for (auto& [index, spread_us] : unkept_) {
-    candidates_[index].unit_us *= usual;
+    candidates_[index].isolated_us *= usual;
     spread_us *= usual;
   }
   is_scale_known_ = true;
@@ -286,7 +286,7 @@ Status UnitProfiler::ProblemProfile::profile() {
 double UnitProfiler::ProblemProfile::best_us() const {
   double best = INFINITY;
   for (const Candidate& candidate : candidates_)
-    if (candidate.is_usable()) best = std::min(best, candidate.unit_us);
+    if (candidate.is_usable()) best = std::min(best, candidate.isolated_us);
   return best;
 }
 
@@ -296,11 +296,11 @@ Status UnitProfiler::ProblemProfile::profile_each() {
   for (std::size_t c = 0; c < candidates_.size(); ++c)
     if (Candidate& candidate = candidates_[c];
         candidate.routine != nullptr && !candidate.unresolved && profiler_.from_cache(candidate) &&
-        !candidate.wrong && (!known || candidate.unit_us < candidates_[*known].unit_us))
+        !candidate.wrong && (!known || candidate.isolated_us < candidates_[*known].isolated_us))
       known = c;
   for (std::size_t c = 0; c < candidates_.size(); ++c) {
     if (candidates_[c].routine == nullptr) continue;
-    if (!candidates_[c].wrong && std::isinf(candidates_[c].unit_us)) {
+    if (!candidates_[c].wrong && std::isinf(candidates_[c].isolated_us)) {
       SN_RETURN_IF_ERROR(check_cancelled(profiler_.budget_.cancel));
       if (profiler_.budget_.expired()) break;
       Status status = profile_one(c, known);
@@ -327,7 +327,7 @@ bool UnitProfiler::from_cache(Candidate& candidate) {
   const Profile* known = cache_.find(candidate.key);
   if (known == nullptr) return false;
   if (exhaustive_ && known->pruned) return false;
-  candidate.unit_us = known->time_us;
+  candidate.isolated_us = known->time_us;
   candidate.wrong = known->wrong;
   candidate.pruned = known->pruned;
   candidate.error = known->error;
@@ -339,7 +339,7 @@ bool UnitProfiler::from_cache(Candidate& candidate) {
 
 void UnitProfiler::keep(const Candidate& candidate, double spread_us) {
   Profile profile;
-  profile.time_us = std::isfinite(candidate.unit_us) ? candidate.unit_us : 0;
+  profile.time_us = std::isfinite(candidate.isolated_us) ? candidate.isolated_us : 0;
   profile.spread_us = spread_us;
   profile.error = std::isfinite(candidate.error) ? candidate.error : 1e9;
   profile.workspace = static_cast<double>(candidate.workspace);
@@ -373,7 +373,7 @@ Status UnitProfiler::measure_adapt(const TensorSpec& tensor, const Format& from,
   const int batch = batch_of(bench.time_us(1, barrier_));
   while (is_sampling_on(samples, kSamples, batch)) samples.add(bench.time_us(batch, barrier_));
   if (samples.minimum() < 0) return {};
-  candidate.unit_us = samples.centre();
+  candidate.isolated_us = samples.centre();
   keep(candidate, samples.spread());
   return {};
 }
@@ -401,8 +401,8 @@ Result<AdaptChoice> UnitProfiler::profile_adapt(const TensorSpec& tensor, const 
     }
     if (!from_cache(candidate))
       SN_RETURN_IF_ERROR(measure_adapt(tensor, from, **implementation, candidate, input));
-    if (candidate.unit_us < best.time_us) {
-      best.time_us = candidate.unit_us;
+    if (candidate.isolated_us < best.time_us) {
+      best.time_us = candidate.isolated_us;
       best.routine = routine->descriptor().str();
       best.params = candidate.params;
     }

@@ -37,7 +37,7 @@ class UnitProfiler {
   std::function<void(const Candidate&, double best_us)> on_candidate;
   std::function<void(LogLevel, std::string)> warn;
 
-  // Fills in unit_us, error, wrong and pruned of all candidates, from the cache where it knows
+  // Fills in isolated_us, error, wrong and pruned of all candidates, from the cache where it knows
   // them, and adds those that parameter spaces propose in view of these. A candidate whose results
   // differ from the reference (the default choice in the model's own formats) beyond the tolerance
   // of its data type is marked wrong. cancelled if the budget says so; when its time is up,

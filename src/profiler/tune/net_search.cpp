@@ -107,8 +107,8 @@ void NetSearch::learn_from(const std::vector<Contender>& contenders) {
   for (const auto& [key, samples] : layers) {
     all += samples.centre();
     spread += samples.spread();
-    if (const Candidate& candidate = candidate_of(key); candidate.inside.us > 0) {
-      before += candidate.inside.us;
+    if (const Candidate& candidate = candidate_of(key); candidate.in_net.us > 0) {
+      before += candidate.in_net.us;
       now += samples.centre();
     }
   }
@@ -121,14 +121,14 @@ void NetSearch::learn_from(const std::vector<Contender>& contenders) {
   };
   for (const auto& [key, samples] : layers) {
     Candidate& candidate = candidate_of(key);
-    add(candidate.inside, samples);
+    add(candidate.in_net, samples);
     context_.cache.put(context_.net_key(context_.space.layers[key.first], candidate),
-                       Profile{.time_us = candidate.inside.us,
-                               .samples = candidate.inside.samples,
+                       Profile{.time_us = candidate.in_net.us,
+                               .samples = candidate.in_net.samples,
                                .disturbed = context_.barrier.disturbed()});
   }
   for (const auto& [key, adapt] : adapts) {
-    MeanTime& mean = adapts_inside_[key];
+    MeanTime& mean = adapts_in_net_[key];
     add(mean, adapt.samples);
     context_.space.adapts.set_net_time(adapt.tensor, adapt.from, adapt.to, mean.us);
     context_.cache.put(key, Profile{.time_us = mean.us, .disturbed = context_.barrier.disturbed()});
@@ -136,10 +136,10 @@ void NetSearch::learn_from(const std::vector<Contender>& contenders) {
   context_.cache.flush();
 }
 
-bool NetSearch::is_measured_inside(const Selection& selection) const {
+bool NetSearch::is_measured_in_net(const Selection& selection) const {
   for (std::size_t l = 0; l < context_.space.layers.size(); ++l) {
     const Candidate& candidate = context_.space.candidate_of(selection, l);
-    if (candidate.routine != nullptr && candidate.inside.samples == 0) return false;
+    if (candidate.routine != nullptr && candidate.in_net.samples == 0) return false;
   }
   return true;
 }
@@ -150,7 +150,7 @@ Result<bool> NetSearch::search_round(const SelectionRules& rules, std::size_t ro
   SN_ASSIGN_OR_RETURN(std::vector<Contender> contenders, find_contenders(rules));
   SN_RETURN_IF_ERROR(context_.check_cancelled());
   if (contenders.empty() || context_.budget.expired()) return true;
-  if (contenders.size() < 2 && is_measured_inside(contenders[0].selection)) return false;
+  if (contenders.size() < 2 && is_measured_in_net(contenders[0].selection)) return false;
   double round_us = 0;
   for (const Contender& contender : contenders) round_us += contender.run_us;
   SN_RETURN_IF_ERROR(run_round(contenders, round_us, round, rounds));
@@ -221,7 +221,7 @@ void NetSearch::recall() {
       if (candidate.routine == nullptr) continue;
       const Profile* const known = context_.cache.find(context_.net_key(layer, candidate));
       if (known == nullptr) continue;
-      candidate.inside = {known->time_us, known->samples};
+      candidate.in_net = {known->time_us, known->samples};
       ++context_.cached;
     }
 }

@@ -37,11 +37,11 @@ class NetSearch {
   Status run_round(std::vector<Contender>& contenders, double round_us, std::size_t round,
                    std::size_t rounds);
   void learn_from(const std::vector<Contender>& contenders);
-  bool is_measured_inside(const Selection& selection) const;
+  bool is_measured_in_net(const Selection& selection) const;
 
   TuneContext& context_;
   const MemoryLimit& memory_;
-  std::map<RowKey, MeanTime> adapts_inside_;  // as Candidate::inside, by adapt_key()
+  std::map<RowKey, MeanTime> adapts_in_net_;  // as Candidate::in_net, by adapt_key()
   std::size_t searches_done_ = 0;             // that one included which runs
   double noise_ = constants::kUsualNoise;     // of samples inside the net, as last seen
 };

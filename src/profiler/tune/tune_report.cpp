@@ -84,7 +84,7 @@ TunedLayer row_of(const TuneContext& context, const ErrorLimit& limit, const Sel
   const int taken = taken_candidate(layer, selection, found->second, plan, step);
   if (taken < 0) return row;
   const Candidate& chosen = layer.candidates[static_cast<std::size_t>(taken)];
-  if (row.is_measured && std::isfinite(chosen.unit_us)) row.unit_us = chosen.unit_us;
+  if (row.is_measured && std::isfinite(chosen.isolated_us)) row.unit_us = chosen.isolated_us;
   row.not_chosen = not_chosen(context, limit, context.space.kinds(false), chosen, found->second);
   return row;
 }

@@ -190,7 +190,7 @@ Status UnitStage::profile_layer(std::size_t index) {
 // ranked highest where that is none of its candidates.
 void UnitStage::assume_default(LayerCandidates& layer) const {
   for (Candidate& candidate : layer.candidates) {
-    if (candidate.assumed) candidate.unit_us = dprs::kInfinity;
+    if (candidate.assumed) candidate.isolated_us = dprs::kInfinity;
     candidate.assumed = false;
   }
   const int usual = default_candidate(layer);
@@ -199,7 +199,7 @@ void UnitStage::assume_default(LayerCandidates& layer) const {
                          ? layer.candidates.begin() + usual
                          : std::ranges::find_if(layer.candidates, is_right);
   if (first == layer.candidates.end()) return;
-  first->unit_us = 1;  // the only one: any time will do
+  first->isolated_us = 1;  // the only one: any time will do
   first->assumed = first->routine != nullptr;
 }
 

@@ -34,11 +34,11 @@ Result<TuneResult> tune(const TuneJob& job) {
   SN_RETURN_IF_ERROR(units.find_candidates());
   if (context.options.effort.pin_threads) context.barrier.pin_threads();
   context.forget_disturbed_rows();
-  context.end_stage_at(constants::kAloneShare);
+  context.end_stage_at(constants::kIsolatedShare);
   SN_RETURN_IF_ERROR(units.profile());
   MemoryLimit memory(context);
   SN_RETURN_IF_ERROR(memory.find_bound());
-  context.end_stage_at(constants::kInsideShare);
+  context.end_stage_at(constants::kInNetShare);
   SN_RETURN_IF_ERROR(NetSearch(context, memory).run());
   context.end_stage_at(job.validation.empty() ? 1 : constants::kFinalShare);
   SN_RETURN_IF_ERROR(memory.find_bound());  // times are others now

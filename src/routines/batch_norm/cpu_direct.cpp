@@ -20,7 +20,7 @@ namespace {
 
 enum Input : std::size_t { kX, kScale, kBias, kMean, kVariance };
 
-constexpr std::int64_t kPiece = 4096;  // elements between one round of post-ops and the next
+constexpr std::int64_t kChunk = 4096;  // elements between one round of post-ops and the next
 
 // Three numbers for each channel, those of padding zero.
 struct Coefficients {
@@ -43,11 +43,11 @@ class DirectBatchNormKernel final : public Kernel {
     columns_ = layout == Layout::plain ? positions : block > 1 ? block : channels;
     rows_ = layout == Layout::plain ? 1 : positions;
     if (layout != Layout::plain) {
-      rows_per_piece_ = std::clamp<std::int64_t>(kPiece / std::max<std::int64_t>(columns_, 1), 1,
+      rows_per_chunk_ = std::clamp<std::int64_t>(kChunk / std::max<std::int64_t>(columns_, 1), 1,
                                                  std::max<std::int64_t>(rows_, 1));
-      columns_per_piece_ = columns_;
+      columns_per_chunk_ = columns_;
     } else {
-      columns_per_piece_ = std::clamp<std::int64_t>(columns_, 1, kPiece);
+      columns_per_chunk_ = std::clamp<std::int64_t>(columns_, 1, kChunk);
     }
   }
   // Without post-ops alone: those may want to read x.
@@ -55,22 +55,22 @@ class DirectBatchNormKernel final : public Kernel {
 
   Status run(Context& context) const noexcept override {
     if (rows_ * columns_ == 0) return {};
-    const std::int64_t pieces = (rows_ + rows_per_piece_ - 1) / rows_per_piece_ *
-                                ((columns_ + columns_per_piece_ - 1) / columns_per_piece_);
-    const std::int64_t elements = std::min(rows_ * columns_, rows_per_piece_ * columns_per_piece_);
-    parallel_ranges(context.pool(), planes_ * pieces, kPiece / elements,
+    const std::int64_t chunks = (rows_ + rows_per_chunk_ - 1) / rows_per_chunk_ *
+                                ((columns_ + columns_per_chunk_ - 1) / columns_per_chunk_);
+    const std::int64_t elements = std::min(rows_ * columns_, rows_per_chunk_ * columns_per_chunk_);
+    parallel_ranges(context.pool(), planes_ * chunks, kChunk / elements,
                     [&](std::int64_t first, std::int64_t last) {
                       for (std::int64_t i = first; i < last; ++i)
-                        run_piece(context, i / pieces, i % pieces);
+                        run_chunk(context, i / chunks, i % chunks);
                     });
     return {};
   }
 
  private:
   // Either some whole rows of a plane, or a part of its only row.
-  void run_piece(Context& context, std::int64_t plane, std::int64_t piece) const noexcept {
-    const std::int64_t row = per_column_ ? piece * rows_per_piece_ : 0;
-    const std::int64_t column = per_column_ ? 0 : piece * columns_per_piece_;
+  void run_chunk(Context& context, std::int64_t plane, std::int64_t chunk) const noexcept {
+    const std::int64_t row = per_column_ ? chunk * rows_per_chunk_ : 0;
+    const std::int64_t column = per_column_ ? 0 : chunk * columns_per_chunk_;
     const std::int64_t group = plane % channel_groups_;
     const auto first = static_cast<std::size_t>(group * (per_column_ ? columns_ : 1));
     const std::int64_t offset = plane * rows_ * columns_ + row * columns_ + column;
@@ -79,8 +79,8 @@ class DirectBatchNormKernel final : public Kernel {
     rows.type = context.input(kX).type;
     rows.x = context.input(kX).as<std::byte>() + offset * bytes;
     rows.y = context.output(0).as_mutable<std::byte>() + offset * bytes;
-    rows.rows = std::min(rows_per_piece_, rows_ - row);
-    rows.columns = std::min(columns_per_piece_, columns_ - column);
+    rows.rows = std::min(rows_per_chunk_, rows_ - row);
+    rows.columns = std::min(columns_per_chunk_, columns_ - column);
     rows.mean = coefficients_.mean.data() + first;
     rows.factor = coefficients_.factor.data() + first;
     rows.bias = coefficients_.bias.data() + first;
@@ -96,7 +96,7 @@ class DirectBatchNormKernel final : public Kernel {
   bool per_column_ = false;
   std::int64_t planes_ = 0, channel_groups_ = 1;
   std::int64_t rows_ = 1, columns_ = 1;  // of a plane
-  std::int64_t rows_per_piece_ = 1, columns_per_piece_ = 1;
+  std::int64_t rows_per_chunk_ = 1, columns_per_chunk_ = 1;
 };
 
 Coefficients coefficients_of(const Problem& problem) {

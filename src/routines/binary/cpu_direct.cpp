@@ -14,7 +14,7 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kPiece = 4096;  // elements
+constexpr std::int64_t kChunk = 4096;  // elements
 
 bool is_blocked_constant(const Problem& problem, std::size_t i) {
   const TensorSpec& operand = problem.inputs[i];
@@ -86,12 +86,12 @@ class DirectBinaryKernel final : public Kernel {
   int in_place_input() const noexcept override { return in_place_; }
 
   Status run(Context& context) const noexcept override {
-    parallel_pieces(context.pool(), elements_, kPiece, [&](std::int64_t begin, std::int64_t count) {
+    parallel_chunks(context.pool(), elements_, kChunk, [&](std::int64_t begin, std::int64_t count) {
       const TensorView& y = context.output(0);
       if (y.type == DataType::float32)
-        return run_piece(context, begin, count, y.as_mutable<float>() + begin);
-      alignas(64) float results[kPiece];
-      run_piece(context, begin, count, results);
+        return run_chunk(context, begin, count, y.as_mutable<float>() + begin);
+      alignas(64) float results[kChunk];
+      run_chunk(context, begin, count, results);
       output_.write(y.data, begin, count, results);
     });
     return {};
@@ -103,11 +103,11 @@ class DirectBinaryKernel final : public Kernel {
     std::int64_t stride;
   };
 
-  void run_piece(Context& context, std::int64_t offset, std::int64_t count,
+  void run_chunk(Context& context, std::int64_t offset, std::int64_t count,
                  float* y) const noexcept {
     walk_.for_blocks(offset, count,
                      [&](std::int64_t first, std::int64_t rows, std::int64_t columns) {
-                       alignas(64) float buffers[2][kPiece];
+                       alignas(64) float buffers[2][kChunk];
                        const Rows a = read(context, 0, first, rows, columns, buffers[0]);
                        const Rows b = read(context, 1, first, rows, columns, buffers[1]);
                        BinarySpan span;
@@ -168,15 +168,15 @@ class Qint8BinaryKernel final : public Kernel {
   int in_place_input() const noexcept override { return in_place_; }
 
   Status run(Context& context) const noexcept override {
-    constexpr std::int64_t kBytes = 4 * kPiece;
-    parallel_pieces(context.pool(), elements_, kBytes, [&](std::int64_t begin, std::int64_t count) {
-      run_piece(context, begin, count);
+    constexpr std::int64_t kBytes = 4 * kChunk;
+    parallel_chunks(context.pool(), elements_, kBytes, [&](std::int64_t begin, std::int64_t count) {
+      run_chunk(context, begin, count);
     });
     return {};
   }
 
  private:
-  void run_piece(Context& context, std::int64_t offset, std::int64_t count) const noexcept {
+  void run_chunk(Context& context, std::int64_t offset, std::int64_t count) const noexcept {
     const auto* a = context.input(0).as<std::byte>();
     const auto* b = context.input(1).as<std::byte>();
     auto* y = context.output(0).as_mutable<std::uint8_t>();

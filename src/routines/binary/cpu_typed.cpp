@@ -10,7 +10,7 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kPiece = 8192;  // elements
+constexpr std::int64_t kChunk = 8192;  // elements
 
 // y[i] = f(a[i], b[i]).
 struct Row {
@@ -153,7 +153,7 @@ class TypedBinaryKernel final : public Kernel {
   int in_place_input() const noexcept override { return in_place_; }
 
   Status run(Context& context) const noexcept override {
-    parallel_pieces(context.pool(), elements_, kPiece, [&](std::int64_t begin, std::int64_t count) {
+    parallel_chunks(context.pool(), elements_, kChunk, [&](std::int64_t begin, std::int64_t count) {
       walk_.for_blocks(begin, count,
                        [&](std::int64_t first, std::int64_t rows, std::int64_t columns) {
                          for (std::int64_t r = 0; r < rows; ++r)

@@ -11,7 +11,7 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kPiece = 8192;  // elements
+constexpr std::int64_t kChunk = 8192;  // elements
 
 // As from_double, from the source's own type: truncates, saturates, NaN gives 0.
 template <class To, class From>
@@ -130,14 +130,14 @@ Applicability applicable(const Problem& problem) {
 
 Result<std::unique_ptr<Kernel>> make_direct_cast(const Problem& problem) {
   const DataType from = problem.inputs[0].type, to = problem.outputs[0].type;
-  // Element over element of the same size; otherwise pieces would overtake each other.
+  // Element over element of the same size; otherwise chunks would overtake each other.
   const Convert run = converter(from, to);
   const bool in_place = size_of(from) == size_of(to);
   return make_function_kernel({.in_place_input = in_place ? 0 : -1}, [=](Context& context) {
     const TensorView& x = context.input(0);
     const TensorView& y = context.output(0);
-    parallel_pieces(
-        context.pool(), x.elements(), kPiece,
+    parallel_chunks(
+        context.pool(), x.elements(), kChunk,
         [&](std::int64_t begin, std::int64_t count) { run(x.data, y.data, begin, count); });
   });
 }

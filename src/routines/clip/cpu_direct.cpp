@@ -14,7 +14,7 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kPiece = 4096;  // elements
+constexpr std::int64_t kChunk = 4096;  // elements
 
 class DirectClipKernel final : public Kernel {
  public:
@@ -33,8 +33,8 @@ class DirectClipKernel final : public Kernel {
       run_table(context, low, high);
       return {};
     }
-    parallel_pieces(context.pool(), elements_, kPiece, [&](std::int64_t begin, std::int64_t count) {
-      alignas(64) float buffer[kPiece];
+    parallel_chunks(context.pool(), elements_, kChunk, [&](std::int64_t begin, std::int64_t count) {
+      alignas(64) float buffer[kChunk];
       const float* source = read_floats(x.data, x.type, begin, count, buffer);
       float* target = target_floats(y.data, y.type, begin, buffer);
       span_ops().unary(UnaryOp::clip, source, target, count, low, high);

@@ -16,7 +16,7 @@ namespace softneuro {
 namespace {
 
 constexpr std::int64_t kGrainBytes = 32 * 1024;
-constexpr std::int64_t kPieceBytes = 128 * 1024;  // of long rows
+constexpr std::int64_t kChunkBytes = 128 * 1024;  // of long rows
 
 class DirectConcatKernel final : public Kernel {
  public:
@@ -29,21 +29,21 @@ class DirectConcatKernel final : public Kernel {
 
   DirectConcatKernel(std::int64_t rows, std::int64_t row_bytes, std::vector<Part> parts)
       : rows_(rows), row_bytes_(row_bytes), parts_(std::move(parts)) {
-    // Long rows are cut into pieces, short ones put together.
+    // Long rows are partitioned into chunks, short ones put together.
     rows_per_task_ = std::clamp<std::int64_t>(kGrainBytes / std::max<std::int64_t>(row_bytes, 1), 1,
                                               std::max<std::int64_t>(rows, 1));
-    pieces_ = std::max<std::int64_t>(row_bytes / kPieceBytes, 1);
+    chunks_ = std::max<std::int64_t>(row_bytes / kChunkBytes, 1);
   }
 
   Status run(Context& context) const noexcept override {
     if (rows_ * row_bytes_ == 0) return {};
     const std::int64_t groups = (rows_ + rows_per_task_ - 1) / rows_per_task_;
-    parallel_for(context.pool(), groups * pieces_, [&](std::int64_t task) {
-      const std::int64_t first = task / pieces_ * rows_per_task_;
+    parallel_for(context.pool(), groups * chunks_, [&](std::int64_t task) {
+      const std::int64_t first = task / chunks_ * rows_per_task_;
       const std::int64_t rows = std::min(rows_per_task_, rows_ - first);
-      const std::int64_t piece = task % pieces_;
-      const std::int64_t begin = row_bytes_ * piece / pieces_;
-      const std::int64_t end = row_bytes_ * (piece + 1) / pieces_;
+      const std::int64_t chunk = task % chunks_;
+      const std::int64_t begin = row_bytes_ * chunk / chunks_;
+      const std::int64_t end = row_bytes_ * (chunk + 1) / chunks_;
       for (const Part& part : parts_) {
         const std::int64_t from = std::max(begin, part.begin);
         const std::int64_t to = std::min(end, part.begin + part.bytes);
@@ -66,7 +66,7 @@ class DirectConcatKernel final : public Kernel {
   }
 
   std::int64_t rows_, row_bytes_;
-  std::int64_t rows_per_task_ = 1, pieces_ = 1;
+  std::int64_t rows_per_task_ = 1, chunks_ = 1;
   std::vector<Part> parts_;
 };
 

@@ -29,15 +29,15 @@ class DirectConvKernel final : public Kernel {
     const std::int64_t planes = g_.batch * g_.channels_out();
     const std::int64_t rows =
         std::max<std::int64_t>(kTaskOutputs / std::max<std::int64_t>(x.output, 1), 1);
-    const std::int64_t pieces = (y.output + rows - 1) / rows;
+    const std::int64_t chunks = (y.output + rows - 1) / rows;
     // Small planes go several at a time.
     const std::int64_t together =
         std::max<std::int64_t>(kTaskOutputs / std::max<std::int64_t>(x.output * y.output, 1), 1);
-    const std::int64_t units = planes * pieces;
+    const std::int64_t units = planes * chunks;
     parallel_for(context.pool(), (units + together - 1) / together, [&](std::int64_t i) {
       for (std::int64_t u = i * together; u < std::min((i + 1) * together, units); ++u)
-        run_rows(context, u / pieces, u % pieces * rows,
-                 std::min((u % pieces + 1) * rows, y.output));
+        run_rows(context, u / chunks, u % chunks * rows,
+                 std::min((u % chunks + 1) * rows, y.output));
     });
     return {};
   }

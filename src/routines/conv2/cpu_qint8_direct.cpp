@@ -1,6 +1,6 @@
 // conv1, conv2, conv3 cpu:qint8:nhwc/direct: an output position's patch of the input by panels of
-// weights; cpu/qint8/product.h. The patch is read where it lies, one piece of channels per
-// kernel position; where those pieces are no multiple of four bytes, or many, patches are copied
+// weights; cpu/qint8/product.h. The patch is read in place, one run of channels per
+// kernel position; where those runs are no multiple of four bytes, or many, patches are copied
 // first.
 #include <algorithm>
 #include <cstring>
@@ -16,10 +16,10 @@ namespace {
 constexpr std::int64_t kPointers = 1024;     // of a block: rows · taps, at most
 constexpr std::int64_t kMostTaps = 64;       // kernels beyond that are copied
 constexpr std::int64_t kTaskWork = 1 << 22;  // products of a task, at most
-constexpr std::int64_t kLeastRows = 12;      // of a block that is cut for more threads
+constexpr std::int64_t kLeastRows = 12;      // of a block that is partitioned for more threads
 constexpr std::int64_t kStep = 16;           // bytes that are copied at a time
 
-// Pieces of a patch are short: whole steps are faster than the exact number of bytes. Up to
+// Runs of a patch are short: whole steps are faster than the exact number of bytes. Up to
 // kStep − 1 more are read and written.
 void copy_in_steps(const std::uint8_t* from, std::int64_t bytes, std::uint8_t* to) noexcept {
   for (std::int64_t i = 0; i < bytes; i += kStep) std::memcpy(to + i, from + i, kStep);
@@ -48,7 +48,7 @@ class QuantizedConvKernel final : public Kernel {
         copies_(copies_patches(geometry)),
         positions_(geometry.window.output_elements()),
         patch_(round_up(geometry.depth(), 4)) {
-    cut(threads);
+    partition(threads);
     zeros_ = copies_ ? 0 : round_up(g_.in, kTensorAlignment);
   }
 
@@ -69,7 +69,7 @@ class QuantizedConvKernel final : public Kernel {
 
  private:
   // Blocks of output positions, and panels of outputs, of one task.
-  void cut(int threads) {
+  void partition(int threads) {
     const std::int64_t rows = g_.batch * positions_;
     std::int64_t most =
         std::max<std::int64_t>(1, std::min(product_.max_rows(), kPointers / sizes_.taps));
@@ -89,8 +89,8 @@ class QuantizedConvKernel final : public Kernel {
           task_operations(rows * g_.channels_out() * depth, kTaskWork, threads);
       panels_ = std::clamp<std::int64_t>(work / (block_rows_ * kInt8Panel * depth), 1, panels_);
     }
-    pieces_ = (sizes_.panels() + panels_ - 1) / panels_;
-    blocks_ = copies_ ? row_blocks_ : row_blocks_ * pieces_;
+    panel_chunks_ = (sizes_.panels() + panels_ - 1) / panels_;
+    blocks_ = copies_ ? row_blocks_ : row_blocks_ * panel_chunks_;
     patches_ = block_rows_ * patch_ + kStep;
   }
 
@@ -99,7 +99,7 @@ class QuantizedConvKernel final : public Kernel {
     ProductBlock block;
     block.rows = rows;
     block.group = group;
-    block.first_row = (copies_ ? i : i / pieces_) * block_rows_;
+    block.first_row = (copies_ ? i : i / panel_chunks_) * block_rows_;
     block.row_count = std::min(block_rows_, g_.batch * positions_ - block.first_row);
     if (block.row_count <= 0) return;
     if (copies_) {
@@ -112,7 +112,7 @@ class QuantizedConvKernel final : public Kernel {
                         context.input(0).as<std::uint8_t>() + group * g_.in, zeros, rows,
                         block.row_count, 1);
     }
-    const std::int64_t first = copies_ ? 0 : i % pieces_ * panels_;
+    const std::int64_t first = copies_ ? 0 : i % panel_chunks_ * panels_;
     const std::int64_t last =
         copies_ ? sizes_.panels() : std::min(first + panels_, sizes_.panels());
     for (std::int64_t p = first; p < last; p += panels_) {
@@ -165,21 +165,21 @@ class QuantizedConvKernel final : public Kernel {
     const auto& [az, ay, ax] = g_.window.axes;
     const std::int64_t begin = std::clamp<std::int64_t>(-x0, 0, ax.kernel);
     const std::int64_t end = std::clamp<std::int64_t>(ax.input - x0, begin, ax.kernel);
-    const std::int64_t piece = ax.kernel * g_.in;
+    const std::int64_t run = ax.kernel * g_.in;
     const std::int64_t y_step = ay.dilation * ax.input * g_.in;
-    // Pieces from here on may be copied in steps that reach no farther than the image.
-    const std::int64_t last_whole = g_.window.input_elements() * g_.in - round_up(piece, kStep);
+    // Runs from here on may be copied in steps that reach no farther than the image.
+    const std::int64_t last_whole = g_.window.input_elements() * g_.in - round_up(run, kStep);
     for (std::int64_t z = z0; z < z0 + az.extent(); z += az.dilation) {
       std::int64_t at = ((z * ay.input + y0) * ax.input + x0) * g_.in;
       const bool is_whole = begin == 0 && end == ax.kernel && z >= 0 && z < az.input && y0 >= 0 &&
                             y0 + ay.extent() <= ay.input &&
                             at + (ay.kernel - 1) * y_step <= last_whole;
       if (is_whole) {
-        for (std::int64_t y = 0; y < ay.kernel; ++y, at += y_step, to += piece)
-          copy_in_steps(image + at, piece, to);
+        for (std::int64_t y = 0; y < ay.kernel; ++y, at += y_step, to += run)
+          copy_in_steps(image + at, run, to);
         continue;
       }
-      for (std::int64_t y = y0; y < y0 + ay.extent(); y += ay.dilation, at += y_step, to += piece) {
+      for (std::int64_t y = y0; y < y0 + ay.extent(); y += ay.dilation, at += y_step, to += run) {
         const bool inside = z >= 0 && z < az.input && y >= 0 && y < ay.input;
         copy_pixels(nullptr, inside ? begin : ax.kernel, to);
         if (!inside) continue;
@@ -206,7 +206,7 @@ class QuantizedConvKernel final : public Kernel {
   std::int64_t positions_;  // of one image of the output
   std::int64_t patch_;      // bytes of a copied patch
   std::int64_t zeros_ = 0;  // bytes of what the padding points at
-  std::int64_t block_rows_ = 1, row_blocks_ = 1, panels_ = 1, pieces_ = 1, blocks_ = 1;
+  std::int64_t block_rows_ = 1, row_blocks_ = 1, panels_ = 1, panel_chunks_ = 1, blocks_ = 1;
   std::int64_t patches_ = 0;  // bytes of a block's copied patches
 };
 

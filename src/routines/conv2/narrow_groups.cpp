@@ -73,10 +73,10 @@ class NarrowGroupKernel final : public FloatWorkspaceKernel {
                             panel_channel(p, g_.channels_in(), code_.panel),
                         workspace + bias_at_ + p * code_.panel);
     const std::int64_t height = g_.window.axes[1].output;
-    const std::int64_t pieces = (height + rows_ - 1) / rows_;
-    parallel_for(context.pool(), g_.batch * pieces, [&](std::int64_t i) {
-      const std::int64_t first = height * (i % pieces) / pieces;
-      run_rows(context, i / pieces, first, height * (i % pieces + 1) / pieces);
+    const std::int64_t chunks = (height + rows_ - 1) / rows_;
+    parallel_for(context.pool(), g_.batch * chunks, [&](std::int64_t i) {
+      const std::int64_t first = height * (i % chunks) / chunks;
+      run_rows(context, i / chunks, first, height * (i % chunks + 1) / chunks);
     });
     return {};
   }

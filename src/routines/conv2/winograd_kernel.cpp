@@ -27,7 +27,7 @@ constexpr std::int64_t kTaskVectors = 32;
 constexpr std::int64_t kTaskBlocks = 16;
 constexpr std::int64_t kPanelBlocks = kWgPanel / kWgBlock;
 
-// How an image is cut into tiles.
+// How an image is partitioned into tiles.
 struct Tiling {
   WindowAxis y, x;
   int tile = 0, outputs = 0;
@@ -79,8 +79,8 @@ struct Transformed {
   }
 };
 
-// How the work is cut, and where its data lie in the workspace: what all threads share, that is v
-// (unless work is apart), then a slot for each thread with c and, behind it, v or u.
+// How the work is partitioned, and where its data lie in the workspace: what all threads share,
+// that is v (unless work is apart), then a slot for each thread with c and, behind it, v or u.
 struct Schedule {
   WgWork work = WgWork::apart;
   std::int64_t blocks = 0;  // of tiles
@@ -169,23 +169,23 @@ class WgKernel final : public Kernel {
         has_bias_(g.bias),
         post_ops_(std::move(post_ops)),
         zeros_(static_cast<std::size_t>(in_.blocks * kWgBlock)),
-        cut_(t_, in_, out_, choice, threads) {}
+        schedule_(t_, in_, out_, choice, threads) {}
 
-  std::size_t workspace_bytes() const noexcept override { return cut_.bytes(); }
+  std::size_t workspace_bytes() const noexcept override { return schedule_.bytes(); }
 
   Status run(Context& context) const noexcept override {
     if (t_.count == 0 || out_.count == 0) return {};
     const Run run(*this, context);
-    if (cut_.work == WgWork::apart) {
-      share(context.pool(), cut_.slots, cut_.blocks * cut_.parts,
+    if (schedule_.work == WgWork::apart) {
+      share(context.pool(), schedule_.slots, schedule_.blocks * schedule_.parts,
             [&](std::int64_t i, std::int64_t slot) {
-              run_apart(run, block_at(run, i / cut_.parts, slot), i % cut_.parts);
+              run_apart(run, block_at(run, i / schedule_.parts, slot), i % schedule_.parts);
             });
       return {};
     }
-    for (std::int64_t i = 0; i < cut_.blocks; ++i) {
+    for (std::int64_t i = 0; i < schedule_.blocks; ++i) {
       const Block block = block_at(run, i, 0);
-      if (cut_.work == WgWork::together)
+      if (schedule_.work == WgWork::together)
         run_together(run, block);
       else
         run_panels(run, block);
@@ -218,25 +218,25 @@ class WgKernel final : public Kernel {
 
   std::int64_t weight_point() const noexcept { return out_.panels() * kWgPanel * in_.count; }
   std::int64_t weight_floats() const noexcept {
-    return (cut_.work == WgWork::panels ? t_.taps() : t_.points()) * weight_point();
+    return (schedule_.work == WgWork::panels ? t_.taps() : t_.points()) * weight_point();
   }
   Block block_at(const Run& run, std::int64_t index, std::int64_t slot) const noexcept {
     std::byte* const workspace = run.context.workspace();
-    float* const c = cut_.slot_of(workspace, slot);
-    float* const v =
-        cut_.work == WgWork::apart ? c + cut_.behind_c : reinterpret_cast<float*>(workspace);
-    const std::int64_t first = t_.count * index / cut_.blocks;
-    return {first, t_.count * (index + 1) / cut_.blocks - first, v, c};
+    float* const c = schedule_.slot_of(workspace, slot);
+    float* const v = schedule_.work == WgWork::apart ? c + schedule_.behind_c
+                                                     : reinterpret_cast<float*>(workspace);
+    const std::int64_t first = t_.count * index / schedule_.blocks;
+    return {first, t_.count * (index + 1) / schedule_.blocks - first, v, c};
   }
 
   void run_apart(const Run& run, const Block& block, std::int64_t part) const noexcept {
     for (std::int64_t t = 0; t < block.tiles; ++t) encode(run, block, t);
     const auto blocks_before = [&](std::int64_t i) {
-      return std::min(out_.panels() * i / cut_.parts * kPanelBlocks, out_.blocks);
+      return std::min(out_.panels() * i / schedule_.parts * kPanelBlocks, out_.blocks);
     };
     const std::int64_t last = blocks_before(part + 1);
-    for (std::int64_t n = blocks_before(part); n < last; n += cut_.chunk) {
-      const std::int64_t blocks = std::min(cut_.chunk, last - n);
+    for (std::int64_t n = blocks_before(part); n < last; n += schedule_.chunk) {
+      const std::int64_t blocks = std::min(schedule_.chunk, last - n);
       for (std::int64_t p = 0; p < t_.points(); ++p) multiply(run, block, p, n, blocks, block.c);
       for (std::int64_t t = 0; t < block.tiles; ++t) decode(run, block, t, n, blocks);
     }
@@ -253,7 +253,7 @@ class WgKernel final : public Kernel {
     parallel_for(run.context.pool(), t_.points() * parts, [&](std::int64_t i) {
       const std::int64_t n = i % parts * kTaskBlocks;
       multiply(run, block, i / parts, n, std::min(kTaskBlocks, out_.blocks - n),
-               block.c + n * cut_.c.block_stride);
+               block.c + n * schedule_.c.block_stride);
     });
     over_tiles(run.context.pool(), block.tiles, out_.blocks,
                [&](std::int64_t t) { decode(run, block, t, 0, out_.blocks); });
@@ -261,11 +261,11 @@ class WgKernel final : public Kernel {
 
   void run_panels(const Run& run, const Block& block) const noexcept {
     encode_all(run, block);
-    share(run.context.pool(), cut_.slots, out_.panels(),
+    share(run.context.pool(), schedule_.slots, out_.panels(),
           [&](std::int64_t panel, std::int64_t slot) {
             Block private_block = block;
-            private_block.c = cut_.slot_of(run.context.workspace(), slot);
-            run_panel(run, private_block, panel, private_block.c + cut_.behind_c);
+            private_block.c = schedule_.slot_of(run.context.workspace(), slot);
+            run_panel(run, private_block, panel, private_block.c + schedule_.behind_c);
           });
   }
 
@@ -277,26 +277,26 @@ class WgKernel final : public Kernel {
   // The weights that this thread will most likely transform after those of input channels [k,
   // k + depth): on their way to the cache while these are multiplied.
   Lines lines_after(const Run& run, std::int64_t panel, std::int64_t k) const noexcept {
-    k += cut_.depth;
+    k += schedule_.depth;
     if (k >= in_.count) {
       k = 0;
-      panel += cut_.slots;
+      panel += schedule_.slots;
     }
     if (panel * kPanelBlocks >= out_.blocks) return {nullptr, 0};
     const std::int64_t floats = t_.taps() * kWgPanel;  // per channel
     return {run.weights + (panel * in_.count + k) * floats,
-            std::min(cut_.depth, in_.count - k) * floats / kWgBlock};
+            std::min(schedule_.depth, in_.count - k) * floats / kWgBlock};
   }
 
   void run_panel(const Run& run, const Block& block, std::int64_t panel, float* u) const noexcept {
     const std::int64_t n = panel * kPanelBlocks;
     const std::int64_t blocks = std::min(kPanelBlocks, out_.blocks - n);
-    for (std::int64_t k = 0; k < in_.count; k += cut_.depth) {
+    for (std::int64_t k = 0; k < in_.count; k += schedule_.depth) {
       WgExpand expanded = {};
       expanded.from = run.weights + (panel * in_.count + k) * t_.taps() * kWgPanel;
-      expanded.depth = std::min(cut_.depth, in_.count - k);
+      expanded.depth = std::min(schedule_.depth, in_.count - k);
       expanded.to = u;
-      expanded.point_stride = cut_.u_point_stride;
+      expanded.point_stride = schedule_.u_point_stride;
       ops_.expand(t_.tile, static_cast<int>(t_.x.kernel), expanded);
       const Lines next = lines_after(run, panel, k);
       for (std::int64_t p = 0; p < t_.points(); ++p) {
@@ -305,8 +305,8 @@ class WgKernel final : public Kernel {
           __builtin_prefetch(next.first + i * kWgBlock, 0, 2);
         WgMultiply task = product(block, p, blocks);
         task.depth = expanded.depth;
-        task.v += k / kWgBlock * cut_.v.block_stride;
-        task.u = u + p * cut_.u_point_stride;
+        task.v += k / kWgBlock * schedule_.v.block_stride;
+        task.u = u + p * schedule_.u_point_stride;
         task.accumulate = k > 0;
         ops_.multiply(task);
       }
@@ -321,8 +321,8 @@ class WgKernel final : public Kernel {
     WgEncode<T> task = {};
     task.pixels = pixels;
     task.input_block_stride = in_.block_stride;
-    task.point_stride = cut_.v.point_stride;
-    task.block_stride = cut_.v.block_stride;
+    task.point_stride = schedule_.v.point_stride;
+    task.block_stride = schedule_.v.block_stride;
     // Zeros stand for one block only where blocks lie far from each other.
     const std::int64_t step = blocked_ ? 1 : in_.blocks;
     for (std::int64_t b = 0; b < in_.blocks; b += step) {
@@ -331,7 +331,7 @@ class WgKernel final : public Kernel {
           t_.tile, place.row - t_.y.pad_begin, place.column - t_.x.pad_begin, pixels);
       task.blocks = step;
       task.last_channels = b + step == in_.blocks ? in_.last : kWgBlock;
-      task.to = block.v + b * cut_.v.block_stride + t * kWgBlock;
+      task.to = block.v + b * schedule_.v.block_stride + t * kWgBlock;
       transforms_.encode(t_.tile, task);
     }
   }
@@ -341,11 +341,11 @@ class WgKernel final : public Kernel {
     WgMultiply task = {};
     task.tiles = block.tiles;
     task.depth = in_.count;
-    task.v = block.v + point * cut_.v.point_stride;
-    task.v_block_stride = cut_.v.block_stride;
+    task.v = block.v + point * schedule_.v.point_stride;
+    task.v_block_stride = schedule_.v.block_stride;
     task.output_blocks = blocks;
-    task.c = block.c + point * cut_.c.point_stride;
-    task.c_block_stride = cut_.c.block_stride;
+    task.c = block.c + point * schedule_.c.point_stride;
+    task.c_block_stride = schedule_.c.block_stride;
     return task;
   }
 
@@ -354,7 +354,7 @@ class WgKernel final : public Kernel {
                 std::int64_t blocks, float* c) const noexcept {
     WgMultiply task = product(block, point, blocks);
     task.u = run.weights + point * weight_point() + n * kWgBlock * in_.count;
-    task.c = c + point * cut_.c.point_stride;
+    task.c = c + point * schedule_.c.point_stride;
     ops_.multiply(task);
   }
 
@@ -365,8 +365,8 @@ class WgKernel final : public Kernel {
                             (place.row * t_.x.output + place.column) * out_.pixel_stride;
     WgDecode<T> task = {};
     task.from = block.c + t * kWgBlock;
-    task.point_stride = cut_.c.point_stride;
-    task.block_stride = cut_.c.block_stride;
+    task.point_stride = schedule_.c.point_stride;
+    task.block_stride = schedule_.c.block_stride;
     task.blocks = blocks;
     task.last_channels = n + blocks == out_.blocks ? out_.last : kWgBlock;
     task.pad_last = blocked_;
@@ -412,7 +412,7 @@ class WgKernel final : public Kernel {
   bool has_bias_;
   EpiloguePostOps post_ops_;
   std::vector<T> zeros_;  // a pixel outside of the image
-  Schedule cut_;
+  Schedule schedule_;
   const WgOps& ops_ = wg_ops();
   const WgTransforms<T>& transforms_ = ops_.of<T>();
 };

@@ -55,14 +55,14 @@ class QuantizedDenseKernel final : public Kernel {
       x = copy;
     }
     const std::int64_t blocks = (rows_ + block_rows_ - 1) / block_rows_;
-    const std::int64_t pieces = (sizes_.panels() + panels_ - 1) / panels_;
-    parallel_for(context.pool(), blocks * pieces, [&](std::int64_t i) {
+    const std::int64_t chunks = (sizes_.panels() + panels_ - 1) / panels_;
+    parallel_for(context.pool(), blocks * chunks, [&](std::int64_t i) {
       const std::uint8_t* rows[kPointers];
       ProductBlock block;
       block.rows = rows;
-      block.first_row = i / pieces * block_rows_;
+      block.first_row = i / chunks * block_rows_;
       block.row_count = std::min(block_rows_, rows_ - block.first_row);
-      block.first_panel = i % pieces * panels_;
+      block.first_panel = i % chunks * panels_;
       block.panels = std::min(panels_, sizes_.panels() - block.first_panel);
       for (std::int64_t r = 0; r < block.row_count; ++r)
         rows[r] = x + (block.first_row + r) * padded_;

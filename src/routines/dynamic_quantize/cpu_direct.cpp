@@ -1,4 +1,4 @@
-// dynamic_quantize cpu/direct: the range in pieces, then as quantize cpu/direct. The same bits as
+// dynamic_quantize cpu/direct: the range in chunks, then as quantize cpu/direct. The same bits as
 // cpu/naive.
 #include <algorithm>
 #include <cmath>
@@ -11,18 +11,18 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kPiece = 16384;  // elements
-constexpr std::int64_t kPieces = 64;    // at most
+constexpr std::int64_t kChunk = 16384;  // elements
+constexpr std::int64_t kChunks = 64;    // at most
 
 void range(ThreadPool& pool, const float* x, std::int64_t count, float* low, float* high) noexcept {
-  float lows[kPieces] = {}, highs[kPieces] = {};
-  const std::int64_t pieces = std::clamp<std::int64_t>(count / kPiece, 1, kPieces);
-  parallel_for(pool, pieces, [&](std::int64_t p) {
-    const std::int64_t first = count * p / pieces, last = count * (p + 1) / pieces;
+  float lows[kChunks] = {}, highs[kChunks] = {};
+  const std::int64_t chunks = std::clamp<std::int64_t>(count / kChunk, 1, kChunks);
+  parallel_for(pool, chunks, [&](std::int64_t p) {
+    const std::int64_t first = count * p / chunks, last = count * (p + 1) / chunks;
     quantize_rows().range(x + first, last - first, &lows[p], &highs[p]);
   });
-  *low = *std::min_element(lows, lows + pieces);
-  *high = *std::max_element(highs, highs + pieces);
+  *low = *std::min_element(lows, lows + chunks);
+  *high = *std::max_element(highs, highs + chunks);
 }
 
 Result<std::unique_ptr<Kernel>> make_direct_dynamic_quantize(const Problem&) {
@@ -35,7 +35,7 @@ Result<std::unique_ptr<Kernel>> make_direct_dynamic_quantize(const Problem&) {
     const std::int32_t zero_point = from_double<std::uint8_t>(std::nearbyint(-low / scale));
     if (context.has_output(0)) {
       auto* y = context.output(0).as_mutable<std::uint8_t>();
-      parallel_ranges(context.pool(), count, kPiece, [&](std::int64_t first, std::int64_t last) {
+      parallel_ranges(context.pool(), count, kChunk, [&](std::int64_t first, std::int64_t last) {
         const ScaledRow row{&scale, &zero_point, false, last - first};
         quantize_rows().quantize(DataType::uint8, x + first, y + first, row);
       });

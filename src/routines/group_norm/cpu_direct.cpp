@@ -1,4 +1,4 @@
-// group_norm, instance_norm cpu/direct: each group lies in one piece, statistics in double. float16
+// group_norm, instance_norm cpu/direct: each group is contiguous, statistics in double. float16
 // and bfloat16 through float32 in the workspace.
 #include <cmath>
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kTaskOutputs = 8192;  // a task's rows make about that many elements
 
 // Planes (one per image and channel in the plain layout, per image in nhwc, per image and block in
-// the others), each cut into rows.
+// the others), each partitioned into rows.
 class DirectPoolKernel final : public Kernel {
  public:
   DirectPoolKernel(const Problem& problem, PoolKind kind, const Window& window,
@@ -40,13 +40,13 @@ class DirectPoolKernel final : public Kernel {
     const std::int64_t rows = window_.axes[0].output * window_.axes[1].output;
     if (planes_ * rows * row == 0) return {};
     const std::int64_t grain = std::clamp<std::int64_t>(kTaskOutputs / row, 1, rows);
-    const std::int64_t pieces = (rows + grain - 1) / grain;
+    const std::int64_t chunks = (rows + grain - 1) / grain;
     const std::int64_t together = std::max<std::int64_t>(kTaskOutputs / (grain * row), 1);
-    parallel_ranges(context.pool(), planes_ * pieces, together,
+    parallel_ranges(context.pool(), planes_ * chunks, together,
                     [&](std::int64_t begin, std::int64_t end) {
                       for (std::int64_t i = begin; i < end; ++i) {
-                        const std::int64_t first = i % pieces * grain;
-                        run_rows(context, i / pieces, first, std::min(first + grain, rows));
+                        const std::int64_t first = i % chunks * grain;
+                        run_rows(context, i / chunks, first, std::min(first + grain, rows));
                       }
                     });
     return {};

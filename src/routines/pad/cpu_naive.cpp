@@ -170,9 +170,9 @@ Result<std::unique_ptr<Kernel>> kernel_of(const Problem& problem, PadMode mode,
   for (int i = 0; i < x.rank(); ++i) {
     const PadAmount& amount = amounts[static_cast<std::size_t>(i)];
     const std::int64_t first = std::max<std::int64_t>(-amount.before, 0);
-    const std::int64_t cut = std::max<std::int64_t>(-amount.after, 0);
+    const std::int64_t cropped = std::max<std::int64_t>(-amount.after, 0);
     kept[static_cast<std::size_t>(stored_axis(i, x.rank(), layout))] = {
-        first, x[i] - first - cut, std::max<std::int64_t>(amount.before, 0)};
+        first, x[i] - first - cropped, std::max<std::int64_t>(amount.before, 0)};
   }
   SN_ASSIGN_OR_RETURN(TypedConstants constants, TypedConstants::create(problem));
   return make_kernel<PadKernel>(mode, std::move(kept), stored_shape(x, layout),

@@ -1,4 +1,4 @@
-// Cutting a tensor into rows of one scale, or of one scale per element, for quantize and
+// Partitions a tensor into rows of one scale, or of one scale per element, for quantize and
 // dequantize cpu/direct.
 #pragma once
 
@@ -27,7 +27,7 @@ class ScaledRows {
     return static_cast<std::size_t>(scales_) * sizeof(std::int32_t);
   }
 
-  // f(first element, row) for pieces of the tensor, in parallel.
+  // f(first element, row) for chunks of the tensor, in parallel.
   template <class F>
   void for_rows(Context& context, F&& f) const noexcept {
     auto* zero_points = reinterpret_cast<std::int32_t*>(context.workspace());

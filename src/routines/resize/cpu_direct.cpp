@@ -24,7 +24,7 @@ SN_CHOOSE_VARIANT(ResizeMix, kResizeMix, resize_mix)
 namespace {
 
 constexpr std::int64_t kGrain = 8192;  // multiplications
-constexpr std::int64_t kMaxPieces = 64;
+constexpr std::int64_t kMaxChunks = 64;
 
 // The resized axes: [first, last]; x is seen as [outer, rows, columns, inner].
 struct Span {
@@ -79,14 +79,14 @@ class DirectResizeKernel final : public Kernel {
     const std::int64_t work =
         (rows_.per_output * x_[2] + columns_.per_output * columns_.outputs()) * x_[3];
     const std::int64_t least = std::max<std::int64_t>(kGrain / std::max<std::int64_t>(work, 1), 1);
-    pieces_ = std::clamp<std::int64_t>(x_[0] * rows_.outputs() / least, 1, kMaxPieces);
+    chunks_ = std::clamp<std::int64_t>(x_[0] * rows_.outputs() / least, 1, kMaxChunks);
   }
 
   bool copies() const noexcept { return copies_; }
 
-  // One input row in float32 per piece of the work.
+  // One input row in float32 per chunk of the work.
   std::size_t workspace_bytes() const noexcept override {
-    return copies_ ? 0 : static_cast<std::size_t>(pieces_ * x_[2] * x_[3]) * sizeof(float);
+    return copies_ ? 0 : static_cast<std::size_t>(chunks_ * x_[2] * x_[3]) * sizeof(float);
   }
 
   Status run(Context& context) const noexcept override {
@@ -97,10 +97,10 @@ class DirectResizeKernel final : public Kernel {
     const std::int64_t rows = rows_.outputs();
     const std::int64_t all_rows = x_[0] * rows;
     const std::int64_t row_bytes = columns_.outputs() * x_[3] * bytes;
-    parallel_for(context.pool(), pieces_, [&](std::int64_t piece) {
-      float* buffer = copies_ ? nullptr : buffers + piece * x_[2] * x_[3];
-      const std::int64_t begin = all_rows * piece / pieces_;
-      for (std::int64_t r = begin; r < all_rows * (piece + 1) / pieces_; ++r) {
+    parallel_for(context.pool(), chunks_, [&](std::int64_t chunk) {
+      float* buffer = copies_ ? nullptr : buffers + chunk * x_[2] * x_[3];
+      const std::int64_t begin = all_rows * chunk / chunks_;
+      for (std::int64_t r = begin; r < all_rows * (chunk + 1) / chunks_; ++r) {
         std::byte* to = y + r * row_bytes;
         if (r > begin && r % rows > 0 && same_rows(r % rows)) {
           std::memcpy(to, to - row_bytes, static_cast<std::size_t>(row_bytes));
@@ -202,7 +202,7 @@ class DirectResizeKernel final : public Kernel {
   float scale_ = 1, shift_ = 0;
   std::int32_t zero_point_ = 0;
   bool copies_ = false;
-  std::int64_t pieces_ = 1;
+  std::int64_t chunks_ = 1;
 };
 
 // In the order of memory; a block's channels stay as they are.

@@ -1,4 +1,4 @@
-// unary cpu/direct: vector functions over pieces that fit the first-level cache, post-ops
+// unary cpu/direct: vector functions over chunks that fit the first-level cache, post-ops
 // included. float16 and bfloat16 are computed in float32, functions of qint8 are tables. Layouts do
 // not matter, but for the zeros that pad blocked channels.
 #include "core/base/parallel.h"
@@ -12,7 +12,7 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kPiece = 4096;  // elements
+constexpr std::int64_t kChunk = 4096;  // elements
 
 // A table of qint8.
 Result<std::unique_ptr<Kernel>> make_table_unary(const Problem& problem, UnaryOp op) {
@@ -54,8 +54,8 @@ Result<std::unique_ptr<Kernel>> make_direct_unary(const Problem& problem) {
   return make_function_kernel({.in_place_input = in_place}, [=](Context& context) {
     const TensorView& x = context.input(0);
     const TensorView& y = context.output(0);
-    parallel_pieces(context.pool(), elements, kPiece, [&](std::int64_t begin, std::int64_t count) {
-      alignas(64) float buffer[kPiece];
+    parallel_chunks(context.pool(), elements, kChunk, [&](std::int64_t begin, std::int64_t count) {
+      alignas(64) float buffer[kChunk];
       const float* source = read_floats(x.data, x.type, begin, count, buffer);
       float* target = target_floats(y.data, y.type, begin, buffer);
       span_ops().unary(op, source, target, count, alpha, beta);

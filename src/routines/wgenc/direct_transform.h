@@ -1,5 +1,5 @@
 // What wgenc and wgdec cpu:float32:nhwc/direct have in common: what they take, and the tasks that
-// their tiles are cut into.
+// their tiles are partitioned into.
 //
 // Routine parameter: tiles, those that one task transforms.
 #pragma once

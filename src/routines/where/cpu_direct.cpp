@@ -8,7 +8,7 @@
 namespace softneuro {
 namespace {
 
-constexpr std::int64_t kPiece = 8192;  // elements
+constexpr std::int64_t kChunk = 8192;  // elements
 
 Result<BroadcastWalk> walk_of(const Problem& problem) {
   const BroadcastWalk::Operand operands[] = {
@@ -45,7 +45,7 @@ Result<std::unique_ptr<Kernel>> make_direct_where(const Problem& problem) {
   return make_function_kernel([=](Context& context) {
     const TensorView& output = context.output(0);
     const std::int64_t elements = output.elements();
-    parallel_pieces(context.pool(), elements, kPiece, [&](std::int64_t begin, std::int64_t count) {
+    parallel_chunks(context.pool(), elements, kChunk, [&](std::int64_t begin, std::int64_t count) {
       switch (size_of(output.type)) {
         case 1:
           return choose<std::uint8_t>(walk, constants, context, begin, count);

@@ -25,7 +25,7 @@ TEST_CASE("concat puts inputs behind each other", "[movement]") {
   CHECK(values_of(bytes[0]) == std::vector<double>{1, 0});
 }
 
-TEST_CASE("concat of long runs is cut among tasks", "[movement]") {
+TEST_CASE("concat of long runs is partitioned among tasks", "[movement]") {
   const Tensor a = counting(DataType::int64, {3, 50000}), b = counting(DataType::int64, {3, 30000});
   const auto y = run({"concat", axis(1), {a, b}});
   const auto values = values_of(y[0]);
