@@ -69,7 +69,7 @@ RoutinePath any_path(const Net& net, std::mt19937_64& random) {
     path.shapes.emplace(input.name, shapes.back());
   }
   const auto problems =
-      problems_of(*runtime, std::make_shared<const Graph>(NetAccess::graph(net)), shapes);
+      infer_problems(*runtime, std::make_shared<const Graph>(NetAccess::graph(net)), shapes);
   if (!problems.ok()) return path;
   for (const LayerProblem& layer : problems->layers) {
     std::vector<Choice> choices;

@@ -151,7 +151,7 @@ Result<nlohmann::json> explain_steps(const Net& net, const ExplainArguments& arg
   for (const TensorInfo& input : plan.inputs()) inputs.push_back(input.shape.to_shape());
   const PlanImpl& impl = impl_of(plan);
   auto problems =
-      problems_of(impl.runtime, std::make_shared<const Graph>(NetAccess::graph(net)), inputs);
+      infer_problems(impl.runtime, std::make_shared<const Graph>(NetAccess::graph(net)), inputs);
   if (!problems.ok()) return problems.status();
   const KnownTimes times(arguments, impl.runtime->routine_context(), *problems);
   std::map<LayerId, const Problem*> models;

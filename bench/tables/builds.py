@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two builds side by side: each tunes the networks with a profile cache of its own, in turns, then
 their tuned files run in turns, each time in a process of its own: time of a run, and from the start
-of the command to the end of one run (loading, planning, the first answer). Ratios above 1: `build`
+of the command to the end of one run (loading, planning, the first output). Ratios above 1: `build`
 is faster than `other`.
 
     python builds.py --build ../../build/release --other OLD/build/release --work /tmp/builds \\

@@ -62,16 +62,19 @@ class Net:
         command += ["--threads", str(arguments.threads)]
         if limit != "none":
             command += ["--time-limit", limit]
-        answer = nets.run_tool(self.folders, *command)
-        told = (answer["untuned_ms"], answer["tuned_ms"])
+        result = nets.run_tool(self.folders, *command)
+        reported = (result["untuned_ms"], result["tuned_ms"])
         plan = UNTUNED
-        if told[0] != told[1] or told[0] == 0:  # 0: older builds, where it was not measured
+        # 0: older builds, where it was not measured
+        if reported[0] != reported[1] or reported[0] == 0:
             keys = ("layer", "routine", "params", "formats")
-            text = json.dumps([[row[key] for key in keys] for row in answer["layers"]])
+            text = json.dumps([[row[key] for key in keys] for row in result["layers"]])
             plan = self.plans.setdefault(text, str(len(self.plans) + 1))
             made.replace(self.plan_file(plan))
-        self.tunings.append(Tuning(limit, plan, answer["seconds"], told))
-        stability.say(f"{self.name}, {limit} s: {plan}, told {told}, {answer['seconds']:.2f} s")
+        self.tunings.append(Tuning(limit, plan, result["seconds"], reported))
+        stability.print_line(
+            f"{self.name}, {limit} s: {plan}, reported {reported}, {result['seconds']:.2f} s"
+        )
 
     def tune_all(self) -> None:
         with contextlib.ExitStack() as stack:
@@ -152,7 +155,7 @@ def main() -> int:
         net.tune_all()
         times = net.times()
         rows += rows_of(net, times)
-        stability.say(report.table(TITLES, rows))
+        stability.print_line(report.table(TITLES, rows))
         record[name] = {
             "tunings": [dataclasses.asdict(tuning) for tuning in net.tunings],
             "ms": times,

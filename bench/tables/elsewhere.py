@@ -67,13 +67,13 @@ def compare(
     tool: pathlib.Path, files: dict[str, pathlib.Path], place: str, arguments: argparse.Namespace
 ) -> list[str]:
     times: dict[str, list[float]] = {kind: [] for kind in files}
-    said = ""
+    printed = ""
     for _ in range(arguments.rounds):
         for kind in random.sample(list(files), len(files)):
             taken, log = bench(tool, files[kind], place, arguments.threads)
             times[kind].append(taken)
-            said = log if kind == "tuned" else said
-    stability.say(said)
+            printed = log if kind == "tuned" else printed
+    stability.print_line(printed)
     ratio = rounds.ratio_with_interval(times["tuned"], times["untuned"])
     middle = {kind: statistics.median(values) for kind, values in times.items()}
     return [place or "here", f"{middle['untuned']:.3f}", f"{middle['tuned']:.3f}",
@@ -104,7 +104,7 @@ def main() -> int:
         files = files_of(net, folders, arguments.threads)
         for place in arguments.places:
             rows.append([pathlib.Path(net).stem, *compare(folders.tool, files, place, arguments)])
-        stability.say(report.table(titles, rows))
+        stability.print_line(report.table(titles, rows))
     print(report.table(titles, rows))
     return 0
 

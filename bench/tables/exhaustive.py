@@ -33,8 +33,8 @@ def tune(folders: nets.Folders, net: str, mode: str, threads: int) -> tuple[path
     command = ["tune", str(folders.model(net)), "-o", str(made), "--cache", str(cache)]
     command += ["--schemas", "cpu:float32", "--threads", str(threads), *MODES[mode]]
     began = time.perf_counter()
-    answer = nets.run_tool(folders, *command)
-    return made, time.perf_counter() - began, answer["measured"]
+    result = nets.run_tool(folders, *command)
+    return made, time.perf_counter() - began, result["measured"]
 
 
 def row_of(folders: nets.Folders, net: str, arguments: argparse.Namespace) -> list[str]:

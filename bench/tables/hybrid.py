@@ -66,15 +66,15 @@ def measure(
         name: softneuro_c.Session(loaded, pathlib.Path(file), threads, buffer)
         for name, file in files.items()
     }
-    answers: dict[str, list[np.ndarray]] = {name: [] for name in files}
+    outputs: dict[str, list[np.ndarray]] = {name: [] for name in files}
     for begin in range(0, len(others) - batch + 1, batch):
         buffer[shapes_net.INPUT][:] = others[begin : begin + batch]
         for name, session in sessions.items():
             session.run()
-            answers[name].append(session.outputs()[0])
+            outputs[name].append(session.outputs()[0])
     bursts = rounds.take_turns({name: s.run for name, s in sessions.items()}, count)
     return {
-        name: {"bursts_ms": bursts[name], "outputs": np.concatenate(answers[name])}
+        name: {"bursts_ms": bursts[name], "outputs": np.concatenate(outputs[name])}
         for name in files
     }
 

@@ -33,7 +33,7 @@ SCHEMAS = "cpu:float32,cpu:qint8"
 LIMITS = (0.5, 1.0, 2.0, 6.0)  # times the error of qint8 alone
 SECONDS = "0.15"  # that a plan runs in a round
 SLACK = 1.001  # of the limit: references are computed by another session
-ROUNDED_UP = 1 + 1e-6  # so that what is told with nine digits holds itself
+ROUNDED_UP = 1 + 1e-6  # so that what is printed with nine digits holds itself
 
 
 @dataclasses.dataclass
@@ -125,8 +125,8 @@ class Experiment:
             for count in range(len(order) + 1):
                 file = self.work / f"{split}-order{which}-{count}.dnn"
                 pins = [f"--pin={row['layer']}=cpu:qint8*" for row in order[:count]]
-                told = self.tune(file, "cpu:float32", "none", *pins)
-                found.append(Prefix(told["error"], told["tuned_ms"], str(file)))
+                tuned = self.tune(file, "cpu:float32", "none", *pins)
+                found.append(Prefix(tuned["error"], tuned["tuned_ms"], str(file)))
         return found
 
     def measure_split(self, split: int, brute_force: bool) -> list[Tuning]:
@@ -136,16 +136,16 @@ class Experiment:
         tunings = []
         for share in LIMITS:
             file = self.work / f"{split}-{share}.dnn"
-            told = self.tune(file, SCHEMAS, f"{share * cost * ROUNDED_UP:.9g}")
+            tuned = self.tune(file, SCHEMAS, f"{share * cost * ROUNDED_UP:.9g}")
             tunings.append(
                 Tuning(
                     split=split,
                     share=share,
                     limit=share * cost,
-                    told=told["error"],
+                    told=tuned["error"],
                     error=self.error(file, reference),
-                    qint8_share=told["qint8_share"],
-                    seconds=told["seconds"],
+                    qint8_share=tuned["qint8_share"],
+                    seconds=tuned["seconds"],
                     file=str(file),
                 )
             )

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long it takes from a tuned file to the first answer: loads the network with all checksums
+"""How long it takes from a tuned file to the first output: loads the network with all checksums
 compared and with the structure checked only, plans it, runs it once; each time in a process of its
 own, in turns, with the file in the page cache.
 

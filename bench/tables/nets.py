@@ -212,9 +212,9 @@ def tuned(folders: Folders, name: str, column: str, threads: int, again: bool = 
     seconds, report = [], {}
     for pass_ in range(2):
         started = time.perf_counter()
-        answer = run_tool(folders, *arguments)
+        result = run_tool(folders, *arguments)
         seconds.append(time.perf_counter() - started)
-        report = report if pass_ else answer
+        report = report if pass_ else result
     made = Tuned(path, seconds[0], seconds[1], report)
     record.write_text(
         json.dumps(

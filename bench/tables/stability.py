@@ -104,7 +104,7 @@ class Stability:
             with neighbour(load):
                 for index in range(self.arguments.tunings):
                     self.tunings.append(self.tune(load))
-                    say(f"{self.net}, {load} {index + 1}: plan {self.tunings[-1].plan}")
+                    print_line(f"{self.net}, {load} {index + 1}: plan {self.tunings[-1].plan}")
 
     def tune(self, load: str) -> Tuning:
         arguments = self.arguments
@@ -121,15 +121,15 @@ class Stability:
                 else self.folders.calibration(self.net)
             )
             command += ["--calibration", str(samples)]
-        answer = nets.run_tool(self.folders, *command)
+        result = nets.run_tool(self.folders, *command)
         chosen = [
             [row[key] for key in ("layer", "routine", "params", "formats")]
-            for row in answer["layers"]
+            for row in result["layers"]
         ]
         text = json.dumps(chosen)
         number = self.plans.setdefault(text, str(len(self.plans) + 1))
         made.replace(self.plan_file(number))
-        return Tuning(load, number, answer["seconds"], answer["measured"], answer["layers"])
+        return Tuning(load, number, result["seconds"], result["measured"], result["layers"])
 
     def plan_file(self, number: str) -> pathlib.Path:
         return self.arguments.work / f"{self.net}-{number}.dnn"
@@ -218,7 +218,7 @@ EXPLANATION = (
 )
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
@@ -247,7 +247,7 @@ def main() -> int:
         stability.tune_all()
         times = stability.times()
         rows += rows_of(stability, times)
-        say(report.table(TITLES, rows))
+        print_line(report.table(TITLES, rows))
         changed += stability.changed_layers()
         record[net] = {
             "tunings": [dataclasses.asdict(tuning) for tuning in stability.tunings],

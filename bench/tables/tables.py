@@ -233,7 +233,7 @@ class Bench:
             library_version, self.folders.library
         )
         if not self.can_tune:
-            say("this build's tool has no `tune`: SoftNeuro is measured untuned")
+            print_line("this build's tool has no `tune`: SoftNeuro is measured untuned")
         self.put(
             "conditions",
             "Conditions",
@@ -241,7 +241,7 @@ class Bench:
         )
 
     def tuned(self, net: str, column: str, threads: int) -> nets.Tuned:
-        say(f"{net}: tuning {column}, {threads} threads")
+        print_line(f"{net}: tuning {column}, {threads} threads")
         return nets.tuned(self.folders, net, column, threads, self.arguments.tune_again)
 
     def best_file(self, net: str, column: str, threads: int) -> pathlib.Path:
@@ -250,7 +250,7 @@ class Bench:
             try:
                 return self.tuned(net, column, threads).path
             except RuntimeError as error:
-                say(f"{net}: measured untuned: {error}")
+                print_line(f"{net}: measured untuned: {error}")
                 self.results.setdefault("untuned", []).append(f"{net}, {column}: {error}")
         return self.folders.model(net)
 
@@ -272,7 +272,7 @@ class Bench:
                     files[column] = str(self.tuned(net, column, threads).path)
                 except RuntimeError as error:
                     failed[column] = {"failed": str(error)}
-            say(f"{net}: measuring {', '.join(files)}")
+            print_line(f"{net}: measuring {', '.join(files)}")
             results[net] = self.in_rounds(
                 measure_schemas, model, files, threads, self.arguments.rounds
             )
@@ -296,7 +296,7 @@ class Bench:
             for net in self.chosen(nets.ALL_NETS):
                 model = self.folders.model(net)
                 file = model if untuned else self.best_file(net, "float32", threads)
-                say(f"{net}: measuring {', '.join(peers)}, {threads} threads")
+                print_line(f"{net}: measuring {', '.join(peers)}, {threads} threads")
                 results[net] = self.in_rounds(
                     measure_engines, model, file, threads, self.arguments.rounds, peers
                 )
@@ -326,7 +326,7 @@ class Bench:
                 try:
                     made = self.tuned(net, column, threads)
                 except RuntimeError as error:
-                    say(f"{net}: {error}")
+                    print_line(f"{net}: {error}")
                     continue
                 results.setdefault(net, {})[column] = {
                     "cold_seconds": made.cold_seconds,
@@ -344,7 +344,7 @@ class Bench:
             for net in self.chosen(nets.ALL_NETS):
                 quantised = self.folders.quantised_model(net, column)
                 file = self.tuned(net, column, threads).path if self.can_tune else quantised
-                say(f"{net}: measuring {', '.join(peers)}, {threads} threads, in 8 bits")
+                print_line(f"{net}: measuring {', '.join(peers)}, {threads} threads, in 8 bits")
                 results[net] = self.in_rounds(
                     measure_quantised,
                     self.folders.model(net),
@@ -372,7 +372,7 @@ class Bench:
                     column: str(self.tuned(net, column, threads).path)
                     for column in ("float32", "bfloat16")
                 }
-                say(f"{net}: measuring OpenVINO, float32, bfloat16, {threads} threads")
+                print_line(f"{net}: measuring OpenVINO, float32, bfloat16, {threads} threads")
                 results[net] = self.in_rounds(
                     measure_bfloat16,
                     self.folders.model(net),
@@ -418,7 +418,7 @@ def machine() -> dict[str, Any]:
     }
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 

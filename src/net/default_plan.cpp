@@ -35,7 +35,7 @@ Result<std::shared_ptr<const Plan>> build_default_plan(std::shared_ptr<Runtime> 
                                                        const std::atomic<bool>* cancel) {
   return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
     SN_ASSIGN_OR_RETURN(const NetProblems problems,
-                        problems_of(runtime, graph, input_shapes, cancel));
+                        infer_problems(runtime, graph, input_shapes, cancel));
     SN_ASSIGN_OR_RETURN(const RoutinePath path,
                         default_path(runtime->routine_context(), problems, runtime->schemas()));
     if (path.layers.empty()) return build_plan(runtime, graph, input_shapes, {}, cancel);

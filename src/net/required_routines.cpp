@@ -138,7 +138,7 @@ Result<std::vector<RequiredRoutine>> required_routines(Graph graph,
     Collector collector(registry);
     for (const RoutinePath& path : paths) {
       SN_ASSIGN_OR_RETURN(const std::vector<Shape> shapes, shapes_of(*shared, path));
-      SN_ASSIGN_OR_RETURN(const NetProblems problems, problems_of(runtime, shared, shapes));
+      SN_ASSIGN_OR_RETURN(const NetProblems problems, infer_problems(runtime, shared, shapes));
       SN_RETURN_IF_ERROR(collector.add_path(problems, path));
     }
     return collector.take();

@@ -143,7 +143,7 @@ Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> runtime,
                                                const std::atomic<bool>* cancel) {
   return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
     SN_ASSIGN_OR_RETURN(const NetProblems problems,
-                        problems_of(runtime, graph, input_shapes, cancel));
+                        infer_problems(runtime, graph, input_shapes, cancel));
     Implementations made;
     SN_ASSIGN_OR_RETURN(RoutinePath fitting, fitted(*runtime, problems, path, replaced, made));
     forget_unfit_adapts(runtime->registry(), fitting);

@@ -5,7 +5,7 @@
 
 #include "core/base/tensor_view.h"
 #include "core/routine/layer_cost.h"
-#include "core/routine/noop_adapt.h"
+#include "core/routine/view_adapt.h"
 #include "selection/default_candidates.h"
 #include "selection/path_solver.h"
 
@@ -131,7 +131,7 @@ double estimated_cost(const Implementation& implementation) {
 }
 
 double estimated_adapt_cost(const Shape& shape, const Format& from, const Format& to) {
-  if (is_noop_adapt(shape, from, to, true)) return 0;
+  if (is_view_adapt(shape, from, to, true)) return 0;
   const auto bytes = [&](const Format& format) {
     return static_cast<double>(storage_bytes(format.type, shape, format.layout));
   };

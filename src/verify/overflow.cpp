@@ -58,7 +58,7 @@ Result<bool> OverflowScan::passes_range(std::span<const Tensor> inputs,
 }
 
 Status OverflowScan::find_parts() {
-  SN_ASSIGN_OR_RETURN(const auto outline, outline_plan(runtime_, graph_, shapes_));
+  SN_ASSIGN_OR_RETURN(const auto inferred, infer_plan(runtime_, graph_, shapes_));
   parts_ = in_parts(graph_->layers().size(), [&](std::size_t l, std::vector<TensorId>& wanted) {
     std::size_t bytes = 0;
     const Layer& layer = graph_->layers()[l];
@@ -66,7 +66,7 @@ Status OverflowScan::find_parts() {
       for (const TensorId id : *ids) {
         if (id == kNoTensor || graph_->tensor(id).is_constant() || graph_->is_input(id)) continue;
         wanted.push_back(id);
-        bytes += plain_bytes(outline->tensors[id]);
+        bytes += plain_bytes(inferred->tensors[id]);
       }
     return bytes;
   });

@@ -119,7 +119,7 @@ SplitNet branching_net() {
 }
 
 NetProblems SplitNet::problems() const {
-  return problems_of(runtime, graph, shapes).value();
+  return infer_problems(runtime, graph, shapes).value();
 }
 
 RoutinePath SplitNet::random_path(std::uint32_t seed, double share, DeviceId device) const {

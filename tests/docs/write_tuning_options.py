@@ -88,8 +88,8 @@ def c_fields(struct):
         if not re.search(r"_(count|context)$", member):
             name = member
             cells[name] = ""
-        said = f"`{member}`" + (" (" + re.sub(r"\s+", " ", comment) + ")" if comment else "")
-        cells[name] += (", " if cells[name] else "") + said
+        cell = f"`{member}`" + (" (" + re.sub(r"\s+", " ", comment) + ")" if comment else "")
+        cells[name] += (", " if cells[name] else "") + cell
     cells.pop("struct_size")
     return cells
 

@@ -62,7 +62,7 @@ void write_tuned_net(const std::string& path) {
   options.plugins = {"none"};
   const auto runtime = make_runtime(options).value();
   const std::vector<Shape> shapes = {Shape{1, 16, 12, 12}};
-  const NetProblems problems = problems_of(runtime, graph, shapes).value();
+  const NetProblems problems = infer_problems(runtime, graph, shapes).value();
   const auto layers = list_candidates(runtime->routine_context(), problems, {{"cpu"}, 8}).value();
   RoutinePath tuned;
   tuned.machine = "another machine, avx2";

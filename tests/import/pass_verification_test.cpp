@@ -393,15 +393,15 @@ TEST_CASE("pass verification: an import that asks for it says in the log what it
   options.threads = 1;
   options.log = [&](LogLevel, std::string_view line) { lines.emplace_back(line); };
   const std::string bytes = convolution().bytes();
-  const auto said = [&] {
+  const auto logged = [&] {
     return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
       return line.find("passes were verified") != std::string::npos;
     });
   };
   REQUIRE(Net::import_memory(bytes.data(), bytes.size(), options).ok());
-  CHECK_FALSE(said());
+  CHECK_FALSE(logged());
   ImportOptions verify;
   verify.verify = true;
   REQUIRE(Net::import_memory(bytes.data(), bytes.size(), options, verify).ok());
-  CHECK(said());
+  CHECK(logged());
 }

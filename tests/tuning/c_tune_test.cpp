@@ -159,12 +159,12 @@ TEST_CASE("C API: what tuning warns of reaches the log") {
   const sn_status status = sn_net_tune(net, &options, &tuning);
   INFO(sn_last_error());
   REQUIRE(status == SN_OK);
-  bool told = false, logged = false;
+  bool warned = false, logged = false;
   const std::string words = "a single sample serves for calibration";
   for (std::size_t i = 0; const char* line = sn_tuning_warning(tuning, i); ++i)
-    told = told || std::string(line).find(words) == 0;
+    warned = warned || std::string(line).find(words) == 0;
   for (const std::string& line : lines) logged = logged || line.find(words) == 0;
-  CHECK(told);
+  CHECK(warned);
   CHECK(logged);
   sn_tuning_free(tuning);
   sn_net_free(net);

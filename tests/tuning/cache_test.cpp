@@ -125,12 +125,12 @@ TEST_CASE("profile cache: damaged, torn and foreign rows are skipped, the others
   REQUIRE(number != std::string::npos);
   tampered[number + 1] = '1';
   write(path, tampered);
-  std::string told;
+  std::string warning;
   ProfileCache cache;
-  cache.open(folder.path().string(), "m", 1, [&](std::string text) { told = text; });
+  cache.open(folder.path().string(), "m", 1, [&](std::string text) { warning = text; });
   CHECK(cache.size() == 49);
   CHECK(cache.find("key 24") == nullptr);
-  CHECK(told.find("1 rows") != std::string::npos);
+  CHECK(warning.find("1 rows") != std::string::npos);
   // Another machine's rows under this machine's name.
   ProfileCache foreign;
   {
@@ -144,13 +144,13 @@ TEST_CASE("profile cache: damaged, torn and foreign rows are skipped, the others
 }
 
 TEST_CASE("profile cache: a folder that cannot be written costs the keeping only") {
-  std::string told;
+  std::string warning;
   ProfileCache cache;
-  cache.open("/proc/no/such/place", "m", 1, [&](std::string text) { told = text; });
+  cache.open("/proc/no/such/place", "m", 1, [&](std::string text) { warning = text; });
   cache.put("key", profile(1));
   cache.flush();
   CHECK(cache.find("key") != nullptr);
-  CHECK(told.find("not kept") != std::string::npos);
+  CHECK(warning.find("not kept") != std::string::npos);
 }
 
 TEST_CASE("profile cache: sixteen processes write at once and no row is lost or torn") {
@@ -178,10 +178,10 @@ TEST_CASE("profile cache: sixteen processes write at once and no row is lost or 
     waitpid(child, &status, 0);
     CHECK(status == 0);
   }
-  std::string told;
+  std::string warning;
   ProfileCache cache;
-  cache.open(folder.path().string(), "m", 2, [&](std::string text) { told = text; });
-  CHECK(told == "");
+  cache.open(folder.path().string(), "m", 2, [&](std::string text) { warning = text; });
+  CHECK(warning == "");
   CHECK(cache.size() == kProcesses * kRows);
 }
 

@@ -101,7 +101,7 @@ struct Fixture {
     options.allocator = allocator;
     runtime = make_runtime(options).value();
     const Shape shapes[] = {Shape{1, 16, 12, 12}};
-    problems = problems_of(runtime, graph, shapes).value();
+    problems = infer_problems(runtime, graph, shapes).value();
     layers = list_candidates(runtime->routine_context(), problems, {kFloat32, 8}).value();
   }
 

@@ -30,7 +30,7 @@ struct Prepared {
     NetOptions options;
     options.threads = threads;
     runtime = make_runtime(options).value();
-    problems = problems_of(runtime, graph, shapes).value();
+    problems = infer_problems(runtime, graph, shapes).value();
   }
 
   RoutinePath path(const Registry& registry, std::vector<std::string> schemas = {}) const {

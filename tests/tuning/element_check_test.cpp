@@ -28,7 +28,7 @@ NetProblems problems_with(const std::shared_ptr<Runtime>& runtime, UnaryOp op,
   params.set("beta", 1.0);
   b.graph.outputs = {b.layer("unary", "function", {x}, params)};
   b.graph.layers()[0].post_ops = std::move(post_ops);
-  return problems_of(runtime, test::finished(std::move(b.graph)), {&shape, 1}).value();
+  return infer_problems(runtime, test::finished(std::move(b.graph)), {&shape, 1}).value();
 }
 
 // Candidates that the profiler calls wrong; its warning, if any.

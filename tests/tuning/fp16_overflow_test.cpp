@@ -34,7 +34,7 @@ TEST_CASE("fp16 overflow: views that lose candidates share nothing with others o
   options.threads = 1;
   const std::shared_ptr<Runtime> runtime = make_runtime(options).value();
   const Shape shapes[] = {Shape{1, 8, 4}};
-  const NetProblems problems = problems_of(runtime, graph, shapes).value();
+  const NetProblems problems = infer_problems(runtime, graph, shapes).value();
   CandidateRules rules;
   rules.schemas = {"cpu:float32", "cpu:float16"};
   auto layers = list_candidates(runtime->routine_context(), problems, rules).value();

@@ -155,7 +155,7 @@ TEST_CASE("tune: the tuned path of a net outlives a tuning that had no time") {
   const auto graph = finished(conv_chain());
   const auto runtime = make_runtime(one_thread()).value();
   const std::vector<Shape> shapes = {Shape{1, 16, 40, 40}};
-  const NetProblems problems = problems_of(runtime, graph, shapes).value();
+  const NetProblems problems = infer_problems(runtime, graph, shapes).value();
   RoutinePath path;
   path.machine = machine_name(1);
   path.shapes = {{"image", shapes[0]}};

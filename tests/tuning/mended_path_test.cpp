@@ -44,7 +44,7 @@ struct Fixture {
   std::shared_ptr<const Graph> graph = conv_chain();
   std::shared_ptr<Runtime> runtime = make_runtime(one_thread()).value();
   std::vector<Shape> shapes = {kImage};
-  NetProblems problems = problems_of(runtime, graph, shapes).value();
+  NetProblems problems = infer_problems(runtime, graph, shapes).value();
   RoutinePath usual = default_path(runtime->routine_context(), problems, {}).value();
   ReplacedChoices replaced;
 
@@ -206,7 +206,7 @@ TEST_CASE("mended path: choices in 8 bits stay on another instruction set") {
     if (TensorDef& def = graph.tensor(static_cast<TensorId>(t)); def.constant.empty())
       def.quantization = Quantization{.scales = {0.05f}, .zero_points = {3}};
   f.graph = std::make_shared<const Graph>(std::move(graph));
-  f.problems = problems_of(f.runtime, f.graph, f.shapes).value();
+  f.problems = infer_problems(f.runtime, f.graph, f.shapes).value();
   RoutinePath path = f.tuned();
   path.machine = "a processor of another kind";
   for (const Layer& layer : f.graph->layers())

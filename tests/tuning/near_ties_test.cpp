@@ -70,7 +70,7 @@ TuneJob job_for(const std::shared_ptr<Runtime>& runtime, std::shared_ptr<const G
 bool knows_net_times(const TuneJob& job) {
   ProfileCache cache;
   cache.open(job.options->cache.folder, machine_name(), 1, nullptr);
-  const NetProblems problems = problems_of(job.runtime, job.graph, job.shapes).value();
+  const NetProblems problems = infer_problems(job.runtime, job.graph, job.shapes).value();
   const Routine& quick = *job.runtime->registry().find("cumsum", "cpu/quick");
   return std::ranges::all_of(problems.layers, [&](const LayerProblem& layer) {
     return cache.find(row_key(RowKind::net_time, graph_key(*job.graph), layer.layer->id,
@@ -93,7 +93,7 @@ struct Remembered {
 void remember(const TuneJob& job, const Remembered& times) {
   ProfileCache cache;
   cache.open(job.options->cache.folder, machine_name(), 1, nullptr);
-  const NetProblems problems = problems_of(job.runtime, job.graph, job.shapes).value();
+  const NetProblems problems = infer_problems(job.runtime, job.graph, job.shapes).value();
   const std::vector<std::string> float32 = {"cpu:float32"};
   const auto layers = list_candidates(job.runtime->routine_context(), problems, {float32}).value();
   for (const LayerCandidates& layer : layers) {
@@ -165,7 +165,7 @@ class CachedCumsum final : public ChangedCumsum {
 std::vector<LayerCandidates> near_tie_candidates(const std::shared_ptr<Runtime>& runtime,
                                                  const std::shared_ptr<const Graph>& graph) {
   const Shape shapes[] = {Shape{1, 64}};
-  const NetProblems problems = problems_of(runtime, graph, shapes).value();
+  const NetProblems problems = infer_problems(runtime, graph, shapes).value();
   const std::vector<std::string> float32 = {"cpu:float32"};
   return list_candidates(runtime->routine_context(), problems, {float32}).value();
 }

@@ -132,7 +132,7 @@ TEST_CASE("open layout: routines in blocks of 32 and 4 channels run in a plan th
   const auto& runtime = NetAccess::runtime(net);
   const auto graph = std::make_shared<const Graph>(NetAccess::graph(net));
   RoutinePath path;
-  for (const LayerProblem& layer : problems_of(runtime, graph, {&kImage, 1}).value().layers) {
+  for (const LayerProblem& layer : infer_problems(runtime, graph, {&kImage, 1}).value().layers) {
     const std::string& type = layer.problem.type->name;
     const Routine* const routine =
         runtime->registry().find(type, type == "conv2" ? kConv : kSoftmax);

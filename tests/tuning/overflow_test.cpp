@@ -120,10 +120,10 @@ TEST_CASE("overflow: a model that overflows on all synthetic inputs is tuned all
   const auto graph = hopeless();
   CHECK(made_for(graph).overflows);
   const TuneReport report = tuned(graph);
-  const bool is_told = std::ranges::any_of(report.warnings, [](const std::string& warning) {
+  const bool is_reported = std::ranges::any_of(report.warnings, [](const std::string& warning) {
     return warning.find("not verified") != std::string::npos;
   });
-  CHECK(is_told == (report.verification_inputs == 0));  // kernels may agree
+  CHECK(is_reported == (report.verification_inputs == 0));  // kernels may agree
 }
 
 TEST_CASE("overflow: NaN that the model means is verified") {

@@ -29,7 +29,7 @@ struct Fixture {
     options.threads = 2;
     runtime = make_runtime(options).value();
     shapes = {Shape{1, 3, 12, 12}};
-    const NetProblems problems = problems_of(runtime, graph, shapes).value();
+    const NetProblems problems = infer_problems(runtime, graph, shapes).value();
     layers = list_candidates(runtime->routine_context(), problems, {schemas, 4}).value();
   }
 

@@ -185,14 +185,14 @@ TEST_CASE("tune: paths for several thread counts live in one net; the fitting on
   CHECK(net.tuned_paths()[0].threads == 1);  // replaced in its place
   const std::string file = folder.file("tuned.dnn");
   REQUIRE(net.save(file).ok());
-  std::vector<std::string> told;
+  std::vector<std::string> lines;
   NetOptions three;
   three.threads = 3;
-  three.log = [&](LogLevel, std::string_view text) { told.emplace_back(text); };
+  three.log = [&](LogLevel, std::string_view text) { lines.emplace_back(text); };
   const Net loaded = Net::load(file, three).value();
   REQUIRE(loaded.prepare().ok());
-  REQUIRE(told.size() >= 1);
-  CHECK(told.back().find("best-matching tuned path") != std::string::npos);
+  REQUIRE(lines.size() >= 1);
+  CHECK(lines.back().find("best-matching tuned path") != std::string::npos);
 }
 
 TEST_CASE("tune: qint8 without ranges, max_error without samples, wrong schemas are errors") {

@@ -55,7 +55,7 @@ class TimedProblem {
     graph_ =
         finished(b, b.layer("cumsum", "sum", {x, b.graph.add_constant("axis", std::move(axis))}));
     const Shape shapes[] = {Shape{1, 64}};
-    problems_ = problems_of(runtime, graph_, shapes).value();
+    problems_ = infer_problems(runtime, graph_, shapes).value();
   }
 
   std::vector<Candidate> candidates() const {

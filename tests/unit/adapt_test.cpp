@@ -9,8 +9,8 @@
 #include "core/base/isa_variants.h"
 #include "core/graph/layer_type.h"
 #include "core/layers/builtin_layers.h"
-#include "core/routine/noop_adapt.h"
 #include "core/routine/registry.h"
+#include "core/routine/view_adapt.h"
 #include "cpu/simd/qint8_rows.h"
 #include "cpu/simd/transpose_tiles.h"
 #include "routines/builtin.h"
@@ -229,10 +229,10 @@ TEST_CASE("adapt refuses what it cannot know") {
       applies(spec_of(shape, {DataType::qint8, per_channel(5, 3, true)}, Layout::channels_last)));
 }
 
-TEST_CASE("a no-op adapt leaves the bytes as they are, and no other one does") {
+TEST_CASE("a view adapt leaves the bytes as they are, and no other one does") {
   const Shape shapes[] = {{1, 3, 5, 7},  {2, 16, 1, 1}, {2, 24, 1, 1}, {2, 20, 1, 1}, {2, 1, 6, 6},
                           {2, 16, 4, 4}, {2, 8, 5, 4},  {3, 32, 1},    {1, 32, 1, 1}, {5, 16}};
-  int noop_adapts = 0, others = 0;
+  int views = 0, others = 0;
   for (const Shape& shape : shapes)
     for (const Layout from : kBlocks)
       for (const Layout to : kBlocks) {
@@ -247,18 +247,18 @@ TEST_CASE("a no-op adapt leaves the bytes as they are, and no other one does") {
         made.layout = Layout::plain;
         const auto source = adapted("cpu/naive", problem_of(made, problem.inputs[0]), plain, 1);
         const bool same = adapted("cpu/naive", problem, source, 1) == source;
-        const bool is_void =
-            is_noop_adapt(shape, {DataType::float32, from}, {DataType::float32, to}, true);
+        const bool is_view =
+            is_view_adapt(shape, {DataType::float32, from}, {DataType::float32, to}, true);
         INFO(problem.str());
-        CHECK(is_void == same);
-        ++(is_void ? noop_adapts : others);
+        CHECK(is_view == same);
+        ++(is_view ? views : others);
       }
-  CHECK(noop_adapts > 40);
+  CHECK(views > 40);
   CHECK(others > 40);
   const Shape shape = {1, 4, 2, 2};
-  CHECK_FALSE(is_noop_adapt(shape, {DataType::float32, {}}, {DataType::float16, {}}, true));
-  CHECK_FALSE(is_noop_adapt(shape, {DataType::qint8, {}}, {DataType::qint8, {}}, false));
-  CHECK(is_noop_adapt(shape, {DataType::qint8, {}}, {DataType::qint8, {}}, true));
+  CHECK_FALSE(is_view_adapt(shape, {DataType::float32, {}}, {DataType::float16, {}}, true));
+  CHECK_FALSE(is_view_adapt(shape, {DataType::qint8, {}}, {DataType::qint8, {}}, false));
+  CHECK(is_view_adapt(shape, {DataType::qint8, {}}, {DataType::qint8, {}}, true));
 }
 
 TEST_CASE("tiles are transposed alike by every instruction set, and nothing else is touched") {
@@ -320,7 +320,7 @@ TEST_CASE("tables and scales give the same bytes with every instruction set") {
         const double expected =
             std::isnan(numbers[i]) ? 120 : std::fmin(std::fmax(rounded, 0), 255);
         REQUIRE(static_cast<double>(quantized[i]) == (written ? expected : 1));
-        const auto meant = [](const Quantization& m, std::uint8_t byte) {
+        const auto dequantized = [](const Quantization& m, std::uint8_t byte) {
           const int number = m.is_signed ? static_cast<std::int8_t>(byte) : byte;
           return static_cast<double>(m.scales[0]) * (number - m.zero_points[0]);
         };
@@ -330,8 +330,9 @@ TEST_CASE("tables and scales give the same bytes with every instruction set") {
         };
         if (!written) REQUIRE((sums[i] == 1 && products[i] == 1));
         if (!written) continue;
-        REQUIRE(steps_off(meant(q, bytes[i]) - meant(p, bytes[i]), sums[i]) < 0.501);
-        REQUIRE(steps_off(meant(q, bytes[9]) * meant(p, bytes[i]), products[i]) < 0.501);
+        REQUIRE(steps_off(dequantized(q, bytes[i]) - dequantized(p, bytes[i]), sums[i]) < 0.501);
+        REQUIRE(steps_off(dequantized(q, bytes[9]) * dequantized(p, bytes[i]), products[i]) <
+                0.501);
       }
     }
   }

@@ -8,14 +8,14 @@
 #include "core/childnet/childnet_kernel.h"
 #include "core/childnet/childnet_text.h"
 #include "core/routine/evaluate.h"
-#include "core/routine/noop_adapt.h"
+#include "core/routine/view_adapt.h"
 
 namespace softneuro {
 namespace {
 
 // Elements lie in the order of the plain layout.
 bool lies_as_plain(const TensorSpec& spec) {
-  return is_noop_adapt(spec.shape, {spec.type, spec.layout}, {spec.type, Layout::plain}, true);
+  return is_view_adapt(spec.shape, {spec.type, spec.layout}, {spec.type, Layout::plain}, true);
 }
 
 bool all_constant(const ExpandedChildnet& expanded, const Layer& layer) {

@@ -33,9 +33,9 @@ struct NetProblems {
 
 // The layers of `graph` for these shapes of its inputs, in order. `cancel` may be null; once it is
 // true: the status cancelled.
-SN_INTREE Result<NetProblems> problems_of(std::shared_ptr<Runtime> runtime,
-                                          std::shared_ptr<const Graph> graph,
-                                          std::span<const Shape> input_shapes,
-                                          const std::atomic<bool>* cancel = nullptr);
+SN_INTREE Result<NetProblems> infer_problems(std::shared_ptr<Runtime> runtime,
+                                             std::shared_ptr<const Graph> graph,
+                                             std::span<const Shape> input_shapes,
+                                             const std::atomic<bool>* cancel = nullptr);
 
 }  // namespace softneuro

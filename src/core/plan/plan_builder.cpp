@@ -7,7 +7,7 @@
 #include "core/base/parallel.h"
 #include "core/plan/plan_impl.h"
 #include "core/routine/evaluate.h"
-#include "core/routine/noop_adapt.h"
+#include "core/routine/view_adapt.h"
 
 namespace softneuro {
 namespace {
@@ -34,12 +34,12 @@ std::vector<bool> needed_layers(const Graph& graph) {
 }
 
 // An adapt that changes no byte.
-bool is_void(const Layer& layer, const Problem& problem) {
+bool is_view_adapt(const Layer& layer, const Problem& problem) {
   if (!layer.type->is_adapt()) return false;
   const TensorSpec& from = problem.inputs[0];
   const TensorSpec& to = problem.outputs[0];
   // Both sides are the same tensor of the model, with one quantisation.
-  return is_noop_adapt(from.shape, format_of(from), format_of(to), true);
+  return is_view_adapt(from.shape, format_of(from), format_of(to), true);
 }
 
 // Null if the plan has none.
@@ -200,7 +200,7 @@ class PlanBuilder {
     return PlanAccess::make(std::move(plan_));
   }
 
-  Result<std::unique_ptr<PlanImpl>> outline(std::span<const Shape> input_shapes) {
+  Result<std::unique_ptr<PlanImpl>> infer(std::span<const Shape> input_shapes) {
     SN_RETURN_IF_ERROR(make_steps(input_shapes));
     return std::move(plan_);
   }
@@ -353,7 +353,7 @@ class PlanBuilder {
     step.layer = &layer;
     step.inputs = layer.inputs;
     step.outputs = layer.outputs;
-    step.view = layer.type->is_view || is_void(layer, problem);
+    step.view = layer.type->is_view || is_view_adapt(layer, problem);
     for (std::size_t i = 0; i < layer.outputs.size(); ++i) {
       if (layer.outputs[i] == kNoTensor) continue;
       PlannedTensor& planned = plan_->tensors[layer.outputs[i]];
@@ -524,12 +524,12 @@ Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> runtime,
   });
 }
 
-Result<std::unique_ptr<PlanImpl>> outline_plan(std::shared_ptr<Runtime> runtime,
-                                               std::shared_ptr<const Graph> graph,
-                                               std::span<const Shape> input_shapes,
-                                               const std::atomic<bool>* cancel) {
+Result<std::unique_ptr<PlanImpl>> infer_plan(std::shared_ptr<Runtime> runtime,
+                                             std::shared_ptr<const Graph> graph,
+                                             std::span<const Shape> input_shapes,
+                                             const std::atomic<bool>* cancel) {
   return guarded([&]() -> Result<std::unique_ptr<PlanImpl>> {
-    return PlanBuilder(std::move(runtime), std::move(graph), {}, cancel).outline(input_shapes);
+    return PlanBuilder(std::move(runtime), std::move(graph), {}, cancel).infer(input_shapes);
   });
 }
 

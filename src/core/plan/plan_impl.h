@@ -120,10 +120,10 @@ Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> runtime,
                                                const std::atomic<bool>* cancel = nullptr,
                                                Implementations made = {});
 // The same without kernels and memory: tensors and steps, for code that looks at problems only.
-Result<std::unique_ptr<PlanImpl>> outline_plan(std::shared_ptr<Runtime> runtime,
-                                               std::shared_ptr<const Graph> graph,
-                                               std::span<const Shape> input_shapes,
-                                               const std::atomic<bool>* cancel = nullptr);
+Result<std::unique_ptr<PlanImpl>> infer_plan(std::shared_ptr<Runtime> runtime,
+                                             std::shared_ptr<const Graph> graph,
+                                             std::span<const Shape> input_shapes,
+                                             const std::atomic<bool>* cancel = nullptr);
 
 // The problem that a layer of the plan poses, in the formats of its choice. unsupported where
 // shapes depend on data.

@@ -59,8 +59,8 @@ int add_object(dl_phdr_info* object, std::size_t, void* all) noexcept {
   const bool is_program = object->dlpi_name == nullptr || *object->dlpi_name == 0;
   struct stat file = {};
   if (stat(is_program ? "/proc/self/exe" : object->dlpi_name, &file) == 0) {
-    const std::int64_t told[] = {file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec};
-    seen.add(told, sizeof told);
+    const std::int64_t reported[] = {file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec};
+    seen.add(reported, sizeof reported);
   } else {
     seen.is_whole = false;
   }

@@ -81,7 +81,7 @@ class UnitProfiler::ProblemProfile {
   void begin_control(std::optional<std::size_t> known);
   void settle_scale();
   void keep_all();
-  void tell_wrong();
+  void warn_of_wrong();
   void drop(Candidate& candidate, const Status& status);
 
   UnitProfiler& profiler_;
@@ -250,7 +250,7 @@ void UnitProfiler::ProblemProfile::keep_all() {
 
 // One warning for the layer: where 8 bits cannot hold a tensor, every 8-bit candidate is wrong. The
 // log has all of them.
-void UnitProfiler::ProblemProfile::tell_wrong() {
+void UnitProfiler::ProblemProfile::warn_of_wrong() {
   if (!profiler_.warn || wrong_.empty()) return;
   profiler_.warn(LogLevel::warning,
                  fmt::format("layer '{}': {} not used, since results differ from the default "
@@ -279,7 +279,7 @@ void UnitProfiler::ProblemProfile::drop(Candidate& candidate, const Status& stat
 Status UnitProfiler::ProblemProfile::profile() {
   Status status = profile_each();
   keep_all();
-  if (status.ok()) tell_wrong();
+  if (status.ok()) warn_of_wrong();
   return status;
 }
 

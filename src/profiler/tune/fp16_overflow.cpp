@@ -64,13 +64,13 @@ Result<Fp16Overflow> Fp16Overflow::measure(const std::shared_ptr<Runtime>& runti
   };
   for (const std::vector<Tensor>& set : inputs)
     for (std::size_t i = 0; i < set.size(); ++i) SN_RETURN_IF_ERROR(see(graph->inputs[i], set[i]));
-  SN_ASSIGN_OR_RETURN(const auto outline, outline_plan(runtime, graph, shapes));
+  SN_ASSIGN_OR_RETURN(const auto inferred, infer_plan(runtime, graph, shapes));
   const auto want = [&](std::size_t layer, std::vector<TensorId>& wanted) {
     std::size_t bytes = 0;
     for (const TensorId id : graph->layers()[layer].outputs) {
       if (id == kNoTensor || !is_real(graph->tensor(id).type)) continue;
       wanted.push_back(id);
-      bytes += plain_bytes(outline->tensors[id]);
+      bytes += plain_bytes(inferred->tensors[id]);
     }
     return bytes;
   };

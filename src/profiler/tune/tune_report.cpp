@@ -115,7 +115,7 @@ void add_layers(const TuneContext& context, const ErrorLimit& limit, const TuneO
 }
 
 // Where the result is not faster than what the net runs on anyway.
-void tell_no_gain(TuneContext& context, const TuneOutcome& outcome) {
+void warn_of_no_gain(TuneContext& context, const TuneOutcome& outcome) {
   const Finalist& chosen = outcome.chosen;
   if (!chosen.is_default()) {
     if (!chosen.is_timed() || chosen.time_us >= outcome.untuned_us)
@@ -214,7 +214,7 @@ TuneResult make_result(TuneContext& context, const TuneOutcome& outcome, const E
   report.complete = context.complete;
   report.machine = result.path.machine;
   report.threads = result.path.threads;
-  tell_no_gain(context, outcome);
+  warn_of_no_gain(context, outcome);
   add_warnings(context, chosen, report);
   return result;
 }

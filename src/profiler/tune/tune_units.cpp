@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/routine/implement_choice.h"
 #include "core/routine/layer_cost.h"
-#include "core/routine/noop_adapt.h"
+#include "core/routine/view_adapt.h"
 #include "profiler/measure/constants.h"
 #include "profiler/tune/fp16_overflow.h"
 #include "profiler/tune/net_search.h"
@@ -50,7 +50,7 @@ Status UnitStage::find_candidates() {
   const TuneJob& job = context_.job;
   const RoutineContext routines = job.runtime->routine_context();
   std::vector<LayerCandidates>& layers = context_.space.layers;
-  SN_ASSIGN_OR_RETURN(problems_, problems_of(job.runtime, job.graph, job.shapes));
+  SN_ASSIGN_OR_RETURN(problems_, infer_problems(job.runtime, job.graph, job.shapes));
   SN_ASSIGN_OR_RETURN(context_.default_path,
                       default_path(routines, problems_, job.runtime->schemas()));
   if (const auto& known = job.known_path;
@@ -227,7 +227,7 @@ Result<AdaptChoice> UnitStage::measure_adapt(TensorId tensor, const Format& from
     return impossible;
   if ((from.type == DataType::qint8 || to.type == DataType::qint8) && !spec->quantization)
     return impossible;
-  if (is_noop_adapt(spec->shape, from, to, true)) return AdaptChoice{};
+  if (is_view_adapt(spec->shape, from, to, true)) return AdaptChoice{};
   SN_ASSIGN_OR_RETURN(AdaptChoice choice, units_.profile_adapt(*spec, from, to));
   const Profile* const known = context_.cache.find(context_.adapt_key(tensor, from, to));
   if (known != nullptr) choice.time_us = known->time_us;

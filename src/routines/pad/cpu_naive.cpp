@@ -142,10 +142,11 @@ Result<std::uint64_t> bits_of(double value, const Problem& problem) {
   }
   const Quantization& q = *problem.inputs[0].quantization;
   const auto real = static_cast<float>(value);
-  float meant = 0;
+  float dequantized = 0;
   qint8_rows().quantize(&real, &bits, 1, scale_of(q));
-  qint8_rows().dequantize(&bits, &meant, 1, scale_of(q));
-  if (!(std::fabs(meant - real) <= q.scales[0])) return unsupported("the value is out of range");
+  qint8_rows().dequantize(&bits, &dequantized, 1, scale_of(q));
+  if (!(std::fabs(dequantized - real) <= q.scales[0]))
+    return unsupported("the value is out of range");
   return bits;
 }
 

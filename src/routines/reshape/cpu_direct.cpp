@@ -2,7 +2,7 @@
 // float16, bfloat16 and qint8 and, where the other layout's bytes are the same, in nhwc: so that a
 // pooled [N, C, 1, 1] becomes [N, C] as it is.
 #include "core/routine/function_routine.h"
-#include "core/routine/noop_adapt.h"
+#include "core/routine/view_adapt.h"
 #include "cpu/post_ops/qint8_post_ops.h"
 #include "routines/moves.h"
 
@@ -20,7 +20,7 @@ Applicability applicable(const Problem& problem) {
   }
   if (x.layout == y.layout && x.shape == y.shape) return Applicability::yes();
   for (const TensorSpec* spec : {&x, &y})
-    if (!is_noop_adapt(spec->shape, {spec->type, spec->layout}, {spec->type, Layout::plain}, true))
+    if (!is_view_adapt(spec->shape, {spec->type, spec->layout}, {spec->type, Layout::plain}, true))
       return Applicability::no("needs the same order of elements at input and output");
   return Applicability::yes();
 }

@@ -194,7 +194,7 @@ TEST_CASE("tuned elsewhere: packed weights of any path are not mistaken for olde
   options.threads = 1;
   const auto runtime = make_runtime(options).value();
   const std::vector<Shape> shapes = {Shape{1, 3, 12, 12}};
-  const NetProblems problems = problems_of(runtime, graph, shapes).value();
+  const NetProblems problems = infer_problems(runtime, graph, shapes).value();
   const auto layers = list_candidates(runtime->routine_context(), problems, {{"cpu"}, 8}).value();
   std::size_t most = 0;
   for (const LayerCandidates& layer : layers) most = std::max(most, layer.candidates.size());

@@ -59,10 +59,10 @@ TEST_CASE("shared cache: sixteen processes tune at once, and every row is whole"
     REQUIRE(status == 0);
     check_tuned(folder, std::to_string(i) + ".dnn");
   }
-  std::string told;
+  std::string warning;
   ProfileCache cache;
-  cache.open(folder.file("cache"), machine_name(), 1, [&](std::string text) { told = text; });
-  CHECK(told == "");
+  cache.open(folder.file("cache"), machine_name(), 1, [&](std::string text) { warning = text; });
+  CHECK(warning == "");
   CHECK(cache.size() > 50);
   // All of them serve the next one.
   const nlohmann::json report = run_tool(tune(folder, "last.dnn"), {}, folder.path().string());

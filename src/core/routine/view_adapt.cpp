@@ -1,8 +1,8 @@
-#include "core/routine/noop_adapt.h"
+#include "core/routine/view_adapt.h"
 
 namespace softneuro {
 
-bool is_noop_adapt(const Shape& shape, Format from, Format to, bool same_quantization) {
+bool is_view_adapt(const Shape& shape, Format from, Format to, bool same_quantization) {
   if (from.type != to.type || from.device != to.device ||
       (from.type == DataType::qint8 && !same_quantization))
     return false;

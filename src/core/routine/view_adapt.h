@@ -1,4 +1,4 @@
-// Adapts that change no byte.
+// Adapts that change no byte: their output is a view.
 #pragma once
 
 #include "core/routine/format.h"
@@ -9,6 +9,6 @@ namespace softneuro {
 
 // Whether a tensor of `shape` has the same bytes in both formats, so that one may be a view of the
 // other. `same_quantization`: if both are qint8, they mean the same numbers.
-SN_INTREE bool is_noop_adapt(const Shape& shape, Format from, Format to, bool same_quantization);
+SN_INTREE bool is_view_adapt(const Shape& shape, Format from, Format to, bool same_quantization);
 
 }  // namespace softneuro
