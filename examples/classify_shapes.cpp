@@ -187,10 +187,10 @@ void run(const std::string& folder, const std::string& picture_path) {
       100 * in_hybrid.qint8_share);
 
   Picture picture = read_png(picture_path);
-  const auto answer = classify(contestants.back(), picture);
-  const std::size_t top = best(answer);
+  const auto output = classify(contestants.back(), picture);
+  const std::size_t top = best(output);
   std::printf("%s: %s (%.1f %%)\n", picture_path.c_str(), classes.at(top).c_str(),
-              100.0 * static_cast<double>(answer[top]));
+              100.0 * static_cast<double>(output[top]));
 }
 
 }  // namespace

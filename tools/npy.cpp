@@ -18,7 +18,7 @@
 namespace softneuro {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "files are written as memory lies");
+static_assert(std::endian::native == std::endian::little, "files are written as memory is");
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 

@@ -8,7 +8,7 @@ changes from round to round. Figures are the median and the minimum of a contest
 for two of them the median over rounds of the ratio of their bursts, with the 95 % interval of a
 bootstrap over the rounds.
 
-Where the memory of a contestant lies is settled when it is loaded, and makes it faster or slower by
+Where the memory of a contestant is, is settled when it is loaded, and makes it faster or slower by
 a per cent or so as long as the process lives. Contestants that are nearer to each other than that
 are compared in several processes (`in_processes`, `ratio_over_processes`).
 
@@ -162,7 +162,7 @@ def in_processes(
     count: int, work: Callable[..., dict[str, list[float]]], names: list[str], *arguments: Any
 ) -> dict[str, list[list[float]]]:
     """`work(names, *arguments)` in `count` fresh processes, one after the other, each with the names
-    in another order, so that each contestant's memory lies elsewhere; every other time in the reverse
+    in another order, so that each contestant's memory is elsewhere; every other time in the reverse
     of the order before. What each gave, by name."""
     given = []
     for index in range(count):

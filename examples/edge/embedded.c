@@ -15,7 +15,7 @@
       ".previous\n")
 
 EMBED(model, EDGE_MODEL, "");
-/* A star: number 4 of the test images, which lie behind the 128 bytes of a NumPy header. */
+/* A star: number 4 of the test images, which follow the 128 bytes of a NumPy header. */
 EMBED(picture, EDGE_PICTURES, ", 128 + 4 * 3 * 32 * 32, 3 * 32 * 32");
 
 /* ISO C wants a declaration that is not assembly. */

@@ -6,7 +6,7 @@
  * (the SN_..._INIT macros do); the library reads and writes no byte beyond. Members that a caller
  * does not know are taken as zero, and zero is always the default. A caller newer than the library
  * gets SN_INVALID_ARGUMENT if it sets a member that the library does not know. Elements of arrays
- * of structs lie struct_size of the first element apart, and all carry the same struct_size.
+ * of structs are struct_size of the first element apart, and all carry the same struct_size.
  *
  * Errors. Functions that can fail return a status; sn_last_error() then gives the message. It
  * belongs to the calling thread and stays until the next failing call of that thread: read it

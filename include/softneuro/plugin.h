@@ -14,7 +14,7 @@
 //
 // Versions. SN_PLUGIN_ABI_VERSION is raised only when older plugins can no longer be loaded. Until
 //   then structs grow at their ends: each begins with its size in bytes, as its owner was compiled,
-//   and a field that lies beyond it is absent: the runtime reads it as zero. No field is removed
+//   and a field beyond it is absent: the runtime reads it as zero. No field is removed
 //   or changed.
 // Ownership. Nothing that one side allocates is freed by the other. What a pointer parameter
 //   points to is valid during the call, unless it says otherwise. The plugin's tables and their

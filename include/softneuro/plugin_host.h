@@ -45,7 +45,7 @@ enum {
   SN_PLUGIN_QINT8 = 14     // 8 bits that mean scale * (q - zero_point); sn_plugin_spec::is_signed
 };
 
-// How a tensor's dimensions N, C, spatial... lie in memory. Its dims are always in that order.
+// How a tensor's dimensions N, C, spatial... are stored. Its dims are always in that order.
 // SN_PLUGIN_LAYOUT(order, block): an order of the dimensions, and channels per block; 1: no blocks.
 // nchw<B>c, B from 2 to SN_PLUGIN_MAX_BLOCK, is SN_PLUGIN_LAYOUT(SN_PLUGIN_PLAIN, B): N, ceil(C/B),
 // spatial..., B; a kernel writes the lanes beyond C as zero bytes, in qint8, too.

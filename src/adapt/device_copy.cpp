@@ -16,7 +16,7 @@ TensorView view_of(const TensorSpec& spec, void* data) {
 
 class CopyKernel final : public Kernel {
  public:
-  // `convert`: between the host's side and what lies on the device; null if they are alike.
+  // `convert`: between the host's side and what is on the device; null if they are alike.
   CopyKernel(const Problem& problem, std::unique_ptr<Kernel> convert)
       : convert_(std::move(convert)), is_upload_(problem.inputs[0].device.is_host()) {
     on_device_ = is_upload_ ? problem.outputs[0] : problem.inputs[0];

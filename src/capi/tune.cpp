@@ -77,14 +77,14 @@ static_assert(SN_METRIC_TOP1 == static_cast<int>(ErrorMetric::top1));
 
 // Outputs in the order of the net's, as the callback wants them.
 Result<double> score_of(const sn_tune_criteria& given, std::span<const TensorInfo> outputs,
-                        const std::vector<NamedTensors>& answers) {
+                        const std::vector<NamedTensors>& samples) {
   std::vector<sn_tensor> tensors;
-  for (const NamedTensors& answer : answers)
+  for (const NamedTensors& sample : samples)
     for (const TensorInfo& info : outputs)
-      tensors.push_back(view_of(answer.at(info.name), info.name.c_str()));
+      tensors.push_back(view_of(sample.at(info.name), info.name.c_str()));
   double score = 0;
   const sn_status status =
-      given.score(given.score_context, tensors.data(), outputs.size(), answers.size(), &score);
+      given.score(given.score_context, tensors.data(), outputs.size(), samples.size(), &score);
   if (status != SN_OK) return callback_failed("score", status);
   return score;
 }
@@ -122,8 +122,8 @@ Result<TuneCriteria> criteria_from(const Net& net, const sn_tune_criteria* wante
           given.metric, "metric",
           "SN_METRIC_RELATIVE_RMS (0), SN_METRIC_COSINE (1) or SN_METRIC_TOP1 (2)"));
   if (given.score != nullptr)
-    criteria.score = [given, outputs = net.outputs()](const std::vector<NamedTensors>& answers) {
-      return score_of(given, outputs, answers);
+    criteria.score = [given, outputs = net.outputs()](const std::vector<NamedTensors>& samples) {
+      return score_of(given, outputs, samples);
     };
   criteria.max_memory = given.max_memory;
   criteria.measure_sensitivity = given.measure_sensitivity != 0;

@@ -100,7 +100,7 @@ std::size_t peak_memory(const Problem& problem, const std::vector<TensorUse>& us
 std::vector<std::size_t> memory_profile(const Problem& problem, const std::vector<TensorUse>& uses,
                                         const std::vector<int>& choice) {
   const int steps = static_cast<int>(problem.layers.size());
-  LiveBytes live(at(steps) + 1);  // one more, at the end, where what is wanted lies together
+  LiveBytes live(at(steps) + 1);  // one more, at the end, where what is wanted is live together
   for (int l = 0; l < steps; ++l) live.add(l, l, chosen(problem, choice, l).workspace);
   for (int t = 0; at(t) < problem.tensors.size(); ++t) {
     const Tensor& tensor = problem.tensors[at(t)];

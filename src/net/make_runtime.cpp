@@ -18,7 +18,7 @@ void log(const NetOptions& options, LogLevel level, const std::string& message) 
   if (options.log) options.log(level, printable_text(message));
 }
 
-// One that lies beside the library. That it is unavailable is a line in the log, that it cannot be
+// One that is beside the library. That it is unavailable is a line in the log, that it cannot be
 // used an error there.
 PluginLoad load_found(const FoundPlugin& found, Registry& registry, const NetOptions& options) {
   PluginLoad load;

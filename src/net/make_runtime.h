@@ -14,7 +14,7 @@ namespace softneuro {
 // What became of one plugin.
 struct PluginLoad {
   std::string path;
-  bool named = false;        // by the options or the environment; else it lies beside the library
+  bool named = false;        // by the options or the environment; else it is beside the library
   Status status;             // ok: it is used; unsupported: unavailable; else it cannot be used
   std::size_t routines = 0;  // that it brought
   const IntreePlugin* intree = nullptr;  // one of this source tree, also if unavailable

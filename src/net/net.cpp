@@ -153,7 +153,7 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
   // Two threads may plan the same shapes at once; the second result is dropped.
   for (const Planned& planned : plans)
     if (planned.key == key) return planned.plan;
-  // Tuning has finished meanwhile: this plan gives right answers, but the next call shall make a
+  // Tuning has finished meanwhile: this plan gives right outputs, but the next call shall make a
   // tuned one.
   if (revision != planned_revision) return plan;
   plans.push_front({std::move(key), plan, {}});

@@ -47,7 +47,7 @@ class UseLists {
   void append(int layer, TensorId id);
 
  private:
-  // Where the uses of one layer lie in uses_, in the order of its inputs; may have room to spare.
+  // Where the uses of one layer are in uses_, in the order of its inputs; may have room to spare.
   struct Block {
     std::size_t begin = 0, capacity = 0;
   };

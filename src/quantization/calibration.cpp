@@ -155,7 +155,7 @@ class Calibrator {
         sums_(graph_.tensor_count()),
         axes_(channel_axes(graph_)),
         samples_(graph_, options),
-        answers_(graph_.outputs.size()) {
+        output_histories_(graph_.outputs.size()) {
     for (const Layer& layer : graph_.layers())
       for (const TensorId id : layer.outputs)
         if (id != kNoTensor && is_real(graph_.tensor(id).type) && !graph_.is_output(id))
@@ -181,7 +181,7 @@ class Calibrator {
     }
     samples_.warn(result.warnings);
     warn_of_tensors(result.warnings);
-    warn_of_answers(result.warnings);
+    warn_of_outputs(result.warnings);
     return result;
   }
 
@@ -205,7 +205,7 @@ class Calibrator {
         const bool is_net_output = o < graph_.outputs.size();
         if (is_net_output && part > 0) continue;  // seen already
         SN_RETURN_IF_ERROR(is_net_output
-                               ? see(graph_.outputs[o], outputs[o], &answers_[o])
+                               ? see(graph_.outputs[o], outputs[o], &output_histories_[o])
                                : see(parts_[part][o - graph_.outputs.size()], outputs[o]));
       }
     }
@@ -246,11 +246,11 @@ class Calibrator {
     return {};
   }
 
-  // `answer`: of an output of the net.
-  Status see(TensorId id, const Tensor& tensor, OutputHistory* answer = nullptr) {
+  // `history`: of an output of the net.
+  Status see(TensorId id, const Tensor& tensor, OutputHistory* history = nullptr) {
     if (!is_real(tensor.data_type())) return {};
     SN_ASSIGN_OR_RETURN(const Tensor floats, as_float32(tensor, default_allocator()));
-    if (answer != nullptr) answer->add(floats.values<float>());
+    if (history != nullptr) history->add(floats.values<float>());
     if (graph_.tensor(id).is_constant()) return {};
     histograms_[id].add(floats.values<float>());
     const int axis = axes_[id];
@@ -259,10 +259,10 @@ class Calibrator {
     return {};
   }
 
-  void warn_of_answers(std::vector<std::string>& warnings) const {
+  void warn_of_outputs(std::vector<std::string>& warnings) const {
     if (samples_.distinct() < 2) return;  // the same samples, which was said
-    for (std::size_t o = 0; o < answers_.size(); ++o)
-      if (std::string text = answers_[o].warning(); !text.empty())
+    for (std::size_t o = 0; o < output_histories_.size(); ++o)
+      if (std::string text = output_histories_[o].warning(); !text.empty())
         warnings.push_back(
             fmt::format("output '{}' {}", graph_.tensor(graph_.outputs[o]).name, text));
   }
@@ -295,8 +295,8 @@ class Calibrator {
   std::vector<ChannelSums> sums_;
   std::vector<int> axes_;
   SampleHistory samples_;
-  std::vector<OutputHistory> answers_;  // per output of the net
-  NamedShapes shapes_;                  // for which the sessions are
+  std::vector<OutputHistory> output_histories_;  // per output of the net
+  NamedShapes shapes_;                           // for which the sessions are
   std::vector<std::vector<TensorId>> parts_;
   std::vector<Session> sessions_;
 };

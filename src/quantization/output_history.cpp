@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t kMostValues = 1 << 16;
 constexpr std::size_t kFewestSamples = 4;
-// RMS of what changes between samples over the RMS of all: less is no answer.
+// RMS of what changes between samples over the RMS of all: less: the output hardly depends on the
+// sample.
 constexpr double kLeastChange = 2e-2;
 
 }  // namespace

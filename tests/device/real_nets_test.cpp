@@ -12,7 +12,7 @@
 using namespace softneuro;
 using namespace softneuro::test;
 
-TEST_CASE("split: real models on random paths give the host's answers", "[slow]") {
+TEST_CASE("split: real models on random paths give the host's outputs", "[slow]") {
   constexpr double kError = 1e-4;  // relative RMS: routines round differently
   constexpr double kShare = 0.3;   // of the layers that may be there
   constexpr double kMostSteps = 2e6;

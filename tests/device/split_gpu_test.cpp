@@ -26,7 +26,7 @@ Count steps_on_devices(const Plan& plan) {
 
 }  // namespace
 
-TEST_CASE("split: random paths between the host and a plugin's device give the host's answers") {
+TEST_CASE("split: random paths between the host and a plugin's device give the host's outputs") {
   std::map<std::string, Count> counts;
   for (const SplitNet& net : split_nets()) {
     const std::vector<Tensor> expected = net.run(net.plan({}));

@@ -1,4 +1,4 @@
-// Nets that run partly on a device give the answers of the host, whatever the split; what fails on
+// Nets that run partly on a device give the outputs of the host, whatever the split; what fails on
 // the device is an error, and the session serves on.
 #include <catch2/catch.hpp>
 #include <thread>
@@ -38,7 +38,7 @@ Status run_once(Session& session, const SplitNet& net, std::vector<Tensor>& outp
 
 }  // namespace
 
-TEST_CASE("split: random paths between host and device give the host's answers") {
+TEST_CASE("split: random paths between host and device give the host's outputs") {
   for (const SplitNet& net : split_nets()) {
     const std::vector<Tensor> expected = net.run(net.plan({}));
     std::size_t on_device = 0;
@@ -208,7 +208,7 @@ TEST_CASE("split: a path for a device that is not here takes default choices, an
   check_same(without.run(*plan), with.run(with.plan({})));
 }
 
-TEST_CASE("split: a file tuned for a device loads where that is absent, answers, and says so") {
+TEST_CASE("split: a file tuned for a device loads where that is absent, runs, and says so") {
   const SplitNet net = branching_net();
   RoutinePath path = net.random_path(2, 1.0);
   path.machine = machine_of(path, net.runtime->registry(), 1);

@@ -307,7 +307,7 @@ class LaunchedKernel final : public Kernel {
   // Whoever passes memory of the host here has not understood.
   Status to_real(TensorView& view) const {
     if (!view.present() || view.elements() == 0) return {};
-    if (!device_.pages.has(view.data)) return failed("a tensor of a kernel lies on the host");
+    if (!device_.pages.has(view.data)) return failed("a tensor of a kernel is on the host");
     view.data = device_.pages.real(view.data);
     return {};
   }

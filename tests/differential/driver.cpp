@@ -6,7 +6,7 @@
 //   request  options (text: "KEY=VALUE" by spaces), model (block), number of inputs (32 bits),
 //            and for each its name and tensor
 //   tensor   data type (text), rank (32 bits), dimensions (64 bits each), elements (block)
-//   answer   what went wrong (text; empty: nothing), number of outputs (32 bits; 0 if something
+//   response what went wrong (text; empty: nothing), number of outputs (32 bits; 0 if something
 //            did), and for each its name and tensor
 // Options: threads=N; tune=SCHEMA,SCHEMA; seconds=S of tuning; calibrate=1: the inputs are the
 // samples, too.
@@ -121,7 +121,7 @@ Status tune(Net& net, const Request& request, const std::string& schemas) {
   return net.tune(options).status();
 }
 
-Result<NamedTensors> answer(const Request& request) {
+Result<NamedTensors> run(const Request& request) {
   NetOptions options;
   const auto threads = request.options.find("threads");
   options.threads = threads == request.options.end() ? 1 : std::atoi(threads->second.c_str());
@@ -133,7 +133,7 @@ Result<NamedTensors> answer(const Request& request) {
   return net.run(request.inputs);
 }
 
-void write_answer(const Result<NamedTensors>& outputs) {
+void write_response(const Result<NamedTensors>& outputs) {
   write_text(outputs.ok() ? "" : outputs.status().message());
   write_number(static_cast<std::uint32_t>(outputs.ok() ? outputs->size() : 0));
   if (outputs.ok())
@@ -155,7 +155,7 @@ int main() {
       std::fprintf(stderr, "softneuro_differential: %s\n", request.status().message().c_str());
       return 2;
     }
-    write_answer(answer(*request));
+    write_response(run(*request));
   }
 }
 

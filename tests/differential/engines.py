@@ -31,7 +31,7 @@ class Refused(Exception):
 
 
 class Crashed(Exception):
-    """The engine's process has ended, or does not answer."""
+    """The engine's process has ended, or does not respond."""
 
 
 def _text(value: str | bytes) -> bytes:
@@ -60,7 +60,7 @@ class SoftNeuro:
         try:
             self._process.stdin.write(request)
             self._process.stdin.flush()
-            return self._answer()
+            return self._response()
         except (BrokenPipeError, EOFError, TimeoutError) as error:
             status = self.close()
             raise Crashed(f"{type(error).__name__}, exit status {status}") from error
@@ -83,7 +83,7 @@ class SoftNeuro:
     def _number(self) -> int:
         return struct.unpack("<I", self._bytes(4))[0]
 
-    def _answer(self) -> dict[str, np.ndarray]:
+    def _response(self) -> dict[str, np.ndarray]:
         if not select.select([self._process.stdout], [], [], self._patience)[0]:
             raise TimeoutError
         message = self._bytes(self._number()).decode(errors="replace")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether two engines' answers differ by more than rounding explains.
+"""Whether two engines' outputs differ by more than rounding explains.
 
 Rounding is measured, not guessed: the model runs again with noise behind each of its nodes, of the
-size of the rounding that the data types in question bring (`noisy`).  What the answers of such runs
+size of the rounding that the data types in question bring (`noisy`).  What the outputs of such runs
 scatter is what rounding may do, whatever steep or discontinuous functions the graph is made of.
 """
 
@@ -22,7 +22,7 @@ BYTE_NOISE = 1 / 128
 # Absolute, of functions that are computed by approximations of bounded results.
 APPROXIMATION = 1e-7
 RUNS = 6
-# The runs are few and the answer is one more of their kind: it may be so much farther off.
+# The runs are few and the output is one more of their kind: it may be so much farther off.
 MARGIN = 6
 # What is allowed without any measurement, relative to the output's largest element.
 FLOOR = {np.dtype(np.float32): 1e-5, np.dtype(np.float16): 2e-3, np.dtype(np.float64): 1e-6}
@@ -165,7 +165,7 @@ def scatter(
     relative: float = FLOAT_NOISE,
     absolute: float = 0,
 ) -> dict[str, float]:
-    """Output name → how far ONNX Runtime's noisy answers are from its own, at most.
+    """Output name → how far ONNX Runtime's noisy outputs are from its own, at most.
 
     Outputs that it refuses to compute (ReduceMax of nothing) say nothing.
     """

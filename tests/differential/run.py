@@ -148,7 +148,7 @@ def noise_of(case: Case) -> tuple[tuple[float, float], str]:
 
 
 class Planted:
-    """An engine whose float answers are 1 % off, to see that this is noticed."""
+    """An engine whose float outputs are 1 % off, to see that this is noticed."""
 
     def __init__(self, engine: SoftNeuro):
         self._engine = engine
@@ -208,7 +208,7 @@ def parsed_arguments() -> argparse.Namespace:
     parser.add_argument("--count", type=int, help="of graphs")
     parser.add_argument("--seconds", type=float, help="after which no other graph begins")
     parser.add_argument("--tuned", action="store_true", help="tune each net first")
-    parser.add_argument("--plant", action="store_true", help="answers 1 %% off: all should differ")
+    parser.add_argument("--plant", action="store_true", help="outputs 1 %% off: all should differ")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for what nothing explains")
     arguments = parser.parse_args()
     if arguments.count is None and arguments.seconds is None:

@@ -456,7 +456,7 @@ TEST_CASE("tune: a path keeps a library's routines on nets with other numbers of
   }
 }
 
-TEST_CASE("tune: --packed only gives a smaller file, which answers as the whole one does") {
+TEST_CASE("tune: --packed only gives a smaller file, which computes what the whole one does") {
   const TemporaryFolder folder;
   const std::string path = folder.path().string();
   const std::string sample = make_sample(folder, "a", 1, 0.5f) + "/input_0.npy";

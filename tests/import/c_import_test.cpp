@@ -55,7 +55,7 @@ std::vector<float> run(const sn_net* net, std::vector<float> values) {
 
 }  // namespace
 
-TEST_CASE("c api: import a model, save it, load it: the same answers") {
+TEST_CASE("c api: import a model, save it, load it: the same outputs") {
   const std::string path = source_dir() + "/models/shapes/shapes.onnx";
   sn_net* net = nullptr;
   const sn_status status = sn_net_import(path.c_str(), nullptr, &net);

@@ -220,7 +220,7 @@ TEST_CASE("onnx: an input that is given as a constant picks a branch, and the ne
   const auto import = [&](const std::string& name, const Tensor& value) {
     return Net::import_memory(bytes.data(), bytes.size(), {}, {.constants = {{name, value}}});
   };
-  const auto answer = [&](const Tensor& rate) {
+  const auto output_at = [&](const Tensor& rate) {
     const Net net = import("rate", rate).value();
     REQUIRE(net.inputs().size() == 1);
     const Tensor y = net.run({{"x", floats({1, -2}, {2})}}).value().at("y");
@@ -229,8 +229,9 @@ TEST_CASE("onnx: an input that is given as a constant picks a branch, and the ne
   const auto refusal = [&](const std::string& name, const Tensor& value) {
     return import(name, value).status().message();
   };
-  CHECK(answer(Tensor::from({std::int64_t{16000}}, Shape()).value()) == std::vector<float>{-1, 2});
-  CHECK(answer(Tensor::from({8000.0f}, Shape{1}).value()) == std::vector<float>{1, 0});
+  CHECK(output_at(Tensor::from({std::int64_t{16000}}, Shape()).value()) ==
+        std::vector<float>{-1, 2});
+  CHECK(output_at(Tensor::from({8000.0f}, Shape{1}).value()) == std::vector<float>{1, 0});
   CHECK_THAT(refusal("rate", floats({0.5}, {1})), Catch::Contains("is int64: the constant 0.5"));
   CHECK_THAT(refusal("rate", floats({1, 2}, {2})), Catch::Contains("has the shape scalar"));
   CHECK_THAT(refusal("speed", floats({1}, {1})),

@@ -1,4 +1,4 @@
-// Allocations that fail, each in turn: an error or the right answer, nothing lost, no half file.
+// Allocations that fail, each in turn: an error or the right output, nothing lost, no half file.
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>

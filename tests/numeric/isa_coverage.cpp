@@ -1,6 +1,6 @@
 // Which variants for instruction sets ran: counted by breakpoints, not believed.
 //
-// With SOFTNEURO_TEST_VARIANTS in the environment, every function that lies in one of the
+// With SOFTNEURO_TEST_VARIANTS in the environment, every function that is in one of the
 // namespaces baseline, avx2, avx512, avx512vnni… (see cmake/SoftNeuroIsa.cmake) gets a breakpoint
 // at its beginning, which marks the function and goes away when it is reached. When all test cases
 // are done, the program fails unless

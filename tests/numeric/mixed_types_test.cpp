@@ -8,7 +8,7 @@
 namespace softneuro::test {
 namespace {
 
-// Of the largest number of the answer. Memory that is read in a wrong type is off by more.
+// Of the largest number of the output. Memory that is read in a wrong type is off by more.
 constexpr Tolerance kRightlyRead = {0, 0.1};
 
 struct Tried {
@@ -24,8 +24,8 @@ Case mixture(const Case& description, std::size_t index, DataType type, bool oth
   return mixed;
 }
 
-void check_answer(const Routine& routine, const PreparedCase& prepared,
-                  const RunResult& reference) {
+void check_outputs(const Routine& routine, const PreparedCase& prepared,
+                   const RunResult& reference) {
   const RunResult result = run_routine(routine, prepared, test_pool(1),
                                        prepared.implement(routine).value()->default_params());
   CHECK(result.status.message() == "");
@@ -48,7 +48,7 @@ void check_mixture(const Registry& registry, const Case& description, Tried& tri
     if (!made->implement(*routine).ok()) continue;
     INFO(routine->descriptor().str()
          << " of " << description.layer_type << ": " << made->problem.str());
-    check_answer(*routine, *made, reference);
+    check_outputs(*routine, *made, reference);
     ++tried.computed;
   }
 }
@@ -78,7 +78,7 @@ void check_half_constant(const Registry& registry, const PreparedCase& prepared,
       continue;
     is_taken = true;
     INFO(routine->descriptor().str() << " of " << type << ": " << mixed.problem.str());
-    check_answer(*routine, mixed, reference);
+    check_outputs(*routine, mixed, reference);
     ++tried.computed;
   }
   INFO("no routine takes a constant of " << to_string(half) << ": " << mixed.problem.str());

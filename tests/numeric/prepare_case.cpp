@@ -77,7 +77,7 @@ std::uint64_t hash(std::string_view text, std::uint64_t seed) {
   return h;
 }
 
-// Where element `index` (row-major in the logical order) lies in memory.
+// Where element `index` (row-major in the logical order) is in memory.
 std::int64_t place(std::int64_t index, const Shape& shape, Layout layout) {
   if (layout == Layout::plain || shape.rank() < 2) return index;
   const std::int64_t inner = shape.elements(2, shape.rank());

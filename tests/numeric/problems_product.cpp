@@ -100,7 +100,7 @@ void add_matmul_shapes(ProblemSet& set) {
   matmul(set, {2, 3, 7, 8}, {2, 3, 8, 9});
   matmul(set, {1, 3, 7, 8}, {2, 1, 8, 17});
   matmul(set, {2, 1, 2, 1, 3, 4}, {2, 1, 5, 4, 3});
-  // Whole panels, which can be read as they lie, with many rows; products that share an operand.
+  // Whole panels, which can be read in place, with many rows; products that share an operand.
   matmul(set, {3, 40, 21}, {3, 21, 80});
   matmul(set, {2, 1, 40, 21}, {2, 5, 21, 144});
   matmul(set, {3, 1, 40, 21}, {1, 4, 21, 96}).param("transpose_a", 0);

@@ -14,7 +14,7 @@ void add_problems_quantized(ProblemSet& set) {
   set.add("squeeze").input({2, 19, 3, 1, 1}).value({-1});
   set.add("unsqueeze").input({2, 19, 3}).value({3});
   set.add("unsqueeze").input({2, 19, 3}).value({0});
-  // One spatial position: the channels lie last in every layout.
+  // One spatial position: the channels are last in every layout.
   set.add("squeeze").input({2, 19, 1, 1, 1}).value({4});
   set.add("unsqueeze").input({2, 19, 1}).value({3});
   // Depthwise: blocks of 64 channels, kernel positions by four, padding, every rank.

@@ -54,7 +54,7 @@ class CheckRooms(unittest.TestCase):
         self.plant("src/core/stray.cpp", "int stray;\n")
         code, text = self.check()
         self.assertEqual(code, 1)
-        self.assertIn("src/core/stray.cpp: lies in no room", text)
+        self.assertIn("src/core/stray.cpp: is in no room", text)
 
     def test_a_table_with_a_cycle_is_refused(self):
         table = self.tree / "docs/internals/rooms.md"

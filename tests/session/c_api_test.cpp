@@ -553,7 +553,7 @@ TEST_CASE("c api: structs of older and newer callers") {
     } older = {SN_NET_OPTIONS_INIT};
     older.options.struct_size = offsetof(sn_net_options, verify);
     older.options.threads = 1;
-    older.options.verify = 12345;  // lies behind the caller's struct
+    older.options.verify = 12345;  // is behind the caller's struct
     REQUIRE(sn_net_load_memory(file.data(), file.bytes(), &older.options, &net.net) == SN_OK);
     sn_tensor_info info = SN_TENSOR_INFO_INIT;
     info.struct_size = offsetof(sn_tensor_info, rank);

@@ -204,7 +204,7 @@ std::vector<std::byte> resealed(std::span<const std::byte> file) {
     flatbuffers::Verifier verifier(data, header.graph_bytes);
     if (schema::VerifyFileBuffer(verifier)) {
       const auto* const segments = schema::GetFile(data)->segments();
-      // Written at last: in a damaged file a checksum may lie where another segment's fields do.
+      // Written at last: in a damaged file a checksum may be where another segment's fields are.
       std::vector<std::pair<std::uint8_t*, std::uint64_t>> sums;
       for (flatbuffers::uoffset_t i = 0; segments != nullptr && i < segments->size(); ++i) {
         auto* const row = const_cast<schema::Segment*>(segments->Get(i));

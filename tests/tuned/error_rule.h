@@ -1,4 +1,4 @@
-// How far a tuned net's answer may be from the reference: one rule for all models, by what the
+// How far a tuned net's output may be from the reference: one rule for all models, by what the
 // allowed schemas may round.
 //
 // Errors are RMS(result - reference) / RMS(reference) of an output over all data sets: ranges that
@@ -22,7 +22,7 @@
 // | calibrated    |                                  | rounded to 8 bits of their range
 // | …, limited    | never kDefaultMaxError (tune.h)  | tuning has measured that; probabilities are
 // |               |                                  | compared otherwise here
-// | any           | never kGarbage                   | an error of the order of the answer is none
+// | any           | never kGarbage                   | an error of the order of the output is none
 // |               |                                  | that a choice of data types explains
 #pragma once
 
@@ -36,10 +36,10 @@ inline constexpr double kBFloat16Layer = 2e-2;  // likewise in bfloat16
 // A layer's relative error in 8 bits: a tensor whose range is 50 times its RMS, as spectra have it
 // (images: 10 to 20), in 255 steps of 50/255 each, has an error of that / √12.
 inline constexpr double kByteLayer = 0.057;
-// Of what the model's rounding does to its answer as a whole. In float16 every sum is off by some
+// Of what the model's rounding does to its output as a whole. In float16 every sum is off by some
 // hundredths of a level, so that as many values move by one; behind a few layers the two roundings
 // are as good as independent, and differ by √2 of what one does, more or less by chance, since
-// answers are of ten numbers or so.
+// outputs are of ten numbers or so.
 inline constexpr double kMovedLevels = 0.5;
 inline constexpr double kMovedByHalf = 2;
 inline constexpr double kGarbage = 0.3;
@@ -60,7 +60,7 @@ struct Verdict {
   double share = 0;   // of the allowed error, of the worst output; 0 where elements are compared
 };
 
-// results[i] is the net's answer to model.data[i].
+// results[i] is the net's output for model.data[i].
 Verdict judge(const ModelCase& model, const std::vector<NamedTensors>& results,
               const Allowance& allowance);
 

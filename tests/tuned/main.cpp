@@ -1,5 +1,5 @@
 // softneuro_tuned: models with reference outputs, tuned in several sets of schemas, with 1 and 2
-// threads, saved, loaded and run. error_rule.h says what their answers are held to.
+// threads, saved, loaded and run. error_rule.h says what their outputs are held to.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -58,8 +58,8 @@ std::vector<NamedTensors> samples_of(const ModelCase& model) {
   return samples;
 }
 
-// What is wrong with the answers on all data sets, those of other shapes included.
-Status check_answers(ModelCase model, const std::string& file, int threads,
+// What is wrong with the outputs on all data sets, those of other shapes included.
+Status check_outputs(ModelCase model, const std::string& file, int threads,
                      const Allowance& allowance, Tally& tally) {
   NetOptions options;
   options.threads = threads;
@@ -106,7 +106,7 @@ Status tune_and_check(const ModelCase& model, const SchemaSet& set, bool calibra
   }
   const std::string file = folder.file("tuned.dnn");
   SN_RETURN_IF_ERROR(net.save(file));
-  return check_answers(model, file, threads, allowance, tally);
+  return check_outputs(model, file, threads, allowance, tally);
 }
 
 Tally run_model(const ModelCase& model, const Arguments& arguments) {
@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
   if (!parse({argv + 1, argv + argc}, arguments)) {
     std::fputs(
         "softneuro_tuned [--seconds S] FOLDER [NAME]   tunes the models in FOLDER, or those with\n"
-        "NAME in their names, for S seconds each time (default 1), and compares their answers\n",
+        "NAME in their names, for S seconds each time (default 1), and compares their outputs\n",
         stderr);
     return 2;
   }

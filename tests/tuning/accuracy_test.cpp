@@ -220,8 +220,8 @@ TEST_CASE("tune: a score gets the outputs of each validation sample, and its los
   const TemporaryFolder folder;
   TuneOptions options = eight_bits(folder);
   std::vector<std::vector<NamedTensors>> seen;
-  options.criteria.score = [&](const std::vector<NamedTensors>& answers) -> Result<double> {
-    seen.push_back(answers);
+  options.criteria.score = [&](const std::vector<NamedTensors>& outputs) -> Result<double> {
+    seen.push_back(outputs);
     return seen.size() == 1 ? 0.9 : 0.85;
   };
   options.max_error = 0.06;
@@ -253,8 +253,8 @@ TEST_CASE("tune: in a score each sample has outputs of its own, near the referen
   for (std::uint32_t s = 0; s < 10; ++s)
     options.calibration.push_back({{"image", random_image(s)}});
   std::vector<std::vector<NamedTensors>> seen;
-  options.criteria.score = [&](const std::vector<NamedTensors>& answers) -> Result<double> {
-    seen.push_back(answers);
+  options.criteria.score = [&](const std::vector<NamedTensors>& outputs) -> Result<double> {
+    seen.push_back(outputs);
     return 1.0;
   };
   options.max_error = 0.5;
@@ -262,10 +262,10 @@ TEST_CASE("tune: in a score each sample has outputs of its own, near the referen
   net_options.threads = 1;
   REQUIRE(NetAccess::from_graph(small_graph(), net_options)->tune(options).ok());
   REQUIRE(seen.size() >= 2);
-  for (const std::vector<NamedTensors>& answers : seen) {
-    REQUIRE(answers.size() == 2);
-    for (const auto& [name, tensor] : answers[0]) {
-      const double between_samples = relative_error(tensor, answers[1].at(name));
+  for (const std::vector<NamedTensors>& outputs : seen) {
+    REQUIRE(outputs.size() == 2);
+    for (const auto& [name, tensor] : outputs[0]) {
+      const double between_samples = relative_error(tensor, outputs[1].at(name));
       CHECK(between_samples > 0.05);
       CHECK(relative_error(seen[0][0].at(name), tensor) < between_samples / 2);
     }

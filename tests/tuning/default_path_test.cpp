@@ -1,4 +1,4 @@
-// What a net that was not tuned runs on: which layouts and routines, and that the answer stays.
+// What a net that was not tuned runs on: which layouts and routines, and that the output stays.
 #include "selection/default_path.h"
 
 #include <catch2/catch.hpp>
@@ -261,12 +261,12 @@ TEST_CASE("default path: what moves single elements in channels-last stays plain
   CHECK(net.choice(path, "join") == nullptr);
 }
 
-TEST_CASE("default plan: answers as the registry's default choices do") {
+TEST_CASE("default plan: computes what the registry's default choices do") {
   for (const bool chain : {true, false}) {
     const Shape shape = chain ? kImage : Shape{1, 3, 12, 12};
     const Prepared net(chain ? conv_chain(4) : small_graph(), {shape});
     const Tensor input = random_image(3, shape);
-    std::vector<std::vector<Tensor>> answers;
+    std::vector<std::vector<Tensor>> outputs_of_plans;
     for (const auto& plan : {build_plan(net.runtime, net.graph, net.shapes),
                              build_default_plan(net.runtime, net.graph, net.shapes)}) {
       REQUIRE(plan.ok());
@@ -274,10 +274,10 @@ TEST_CASE("default plan: answers as the registry's default choices do") {
       std::vector<Tensor> outputs((*plan)->outputs().size());
       REQUIRE(session.run({&input, 1}, outputs).ok());
       for (Tensor& output : outputs) output = output.clone().value();
-      answers.push_back(std::move(outputs));
+      outputs_of_plans.push_back(std::move(outputs));
     }
-    for (std::size_t o = 0; o < answers[0].size(); ++o)
-      CHECK(relative_error(answers[0][o], answers[1][o]) < 1e-5);
+    for (std::size_t o = 0; o < outputs_of_plans[0].size(); ++o)
+      CHECK(relative_error(outputs_of_plans[0][o], outputs_of_plans[1][o]) < 1e-5);
   }
 }
 

@@ -263,7 +263,7 @@ TEST_CASE("tune: a plan that was begun before tuning ended is not kept") {
   CHECK(net.memory_report().plans == 1);
 }
 
-TEST_CASE("tune: runs on another thread go on meanwhile and give the net's answers") {
+TEST_CASE("tune: runs on another thread go on meanwhile and give the net's outputs") {
   const TemporaryFolder folder;
   Net net = small_net();
   const NamedTensors inputs = {{"image", random_image(5)}};

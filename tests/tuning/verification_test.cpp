@@ -1,4 +1,5 @@
-// The tuned net answers as the model does: what tuning verifies at its end, and what keeps it true.
+// The tuned net computes what the model does: what tuning verifies at its end, and what keeps it
+// true.
 #include "verify/verification.h"
 
 #include <algorithm>
@@ -203,9 +204,9 @@ TEST_CASE("verification: numbers too small for float16 are rounded away, which i
   const VerificationJob job = verification_of(runtime, graph, graph, path, Shape{1, 64});
   REQUIRE(job.tuned->describe().find("cpu:float16") != std::string::npos);
   const std::vector<std::vector<Tensor>> ones = {{filled({1, 64}, 1)}};
-  const Result<double> answer = verify_plan(job, ones);
-  INFO(answer.status().message());
-  CHECK(answer.ok());
+  const Result<double> verified = verify_plan(job, ones);
+  INFO(verified.status().message());
+  CHECK(verified.ok());
 }
 
 TEST_CASE("verification: a routine that is one per cent off is named with its layer",
@@ -220,10 +221,10 @@ TEST_CASE("verification: a routine that is one per cent off is named with its la
   const VerificationJob job = verification_of(runtime, graph, graph, path, Shape{1, 64});
   // Ones add up to more than what the routine was tried on, but in the second layer only.
   const std::vector<std::vector<Tensor>> ones = {{filled({1, 64}, 1)}};
-  const Result<double> answer = verify_plan(job, ones);
-  REQUIRE_FALSE(answer.ok());
-  CHECK(answer.status().code() == StatusCode::internal);
-  CHECK(answer.status().message().find("layer 'second' (cpu/sloppy)") != std::string::npos);
+  const Result<double> verified = verify_plan(job, ones);
+  REQUIRE_FALSE(verified.ok());
+  CHECK(verified.status().code() == StatusCode::internal);
+  CHECK(verified.status().message().find("layer 'second' (cpu/sloppy)") != std::string::npos);
   const std::vector<std::vector<Tensor>> zeros = {{filled({1, 64}, 0)}};
   CHECK(verify_plan(job, zeros).ok());
 }
@@ -284,7 +285,7 @@ TEST_CASE(
     job.options = &without;
     CHECK(is_verified_on_twos());
   }
-  SECTION("when the routine answers otherwise than it did") {
+  SECTION("when the routine computes otherwise than it did") {
     routine.factor = 1.01f;
     const Result<TuneResult> result = tune(job);
     REQUIRE_FALSE(result.ok());

@@ -1,4 +1,4 @@
-// Files written by earlier versions keep loading, to the same graph and the same answers.
+// Files written by earlier versions keep loading, to the same graph and the same outputs.
 //
 // tests/data/golden_vN.dnn is written once, when format N is new:
 //   softneuro_tests "[.make_golden]"
@@ -107,7 +107,7 @@ Graph golden_graph() {
   return b.graph;
 }
 
-std::vector<float> answer(const Net& net) {
+std::vector<float> output_of(const Net& net) {
   const NamedTensors outputs = net.run({{"image", weights(Shape{1, 2, 6, 6}, 9)}}).value();
   const Tensor& scores = outputs.at("softmax_out");
   const auto values = scores.values<float>();
@@ -118,22 +118,22 @@ std::vector<float> answer(const Net& net) {
 
 TEST_CASE("dnn: write the golden file", "[.make_golden]") {
   REQUIRE(save_dnn(golden_graph(), golden_path()).message() == "");
-  for (const float value : answer(Net::load(golden_path()).value())) WARN(value);
+  for (const float value : output_of(Net::load(golden_path()).value())) WARN(value);
 }
 
-TEST_CASE("dnn: the golden file of format 1 loads to the same graph and answers") {
+TEST_CASE("dnn: the golden file of format 1 loads to the same graph and outputs") {
   const Graph expected = golden_graph();
   const Result<DnnContents> loaded = load_dnn_contents(golden_path(), builtin_layer_types());
   REQUIRE(loaded.status().message() == "");
   REQUIRE(test::difference(expected, loaded->graph) == "");
-  const std::vector<float> scores = answer(Net::load(golden_path()).value());
+  const std::vector<float> scores = output_of(Net::load(golden_path()).value());
   const float known[] = {-7.76261f, -5.21769f, -3.20475f, -0.0475258f};
   REQUIRE(scores.size() == std::size(known));
   for (std::size_t i = 0; i < scores.size(); ++i)
     REQUIRE(scores[i] == Approx(known[i]).epsilon(1e-5).margin(1e-5));
 }
 
-TEST_CASE("load: plain, tuned and packed files of an earlier version answer as they did",
+TEST_CASE("load: plain, tuned and packed files of an earlier version compute what they did",
           "[golden]") {
   constexpr float kScores[] = {0.1452176f,  0.1233465f,  0.1304575f, 0.05801065f, 0.06405708f,
                                0.09585112f, 0.07180061f, 0.1182993f, 0.09796055f, 0.09499905f};

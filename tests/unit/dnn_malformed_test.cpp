@@ -190,7 +190,7 @@ TEST_CASE("dnn: every flipped bit is found") {
     const Status full = status(Verify::full);
     REQUIRE(full.code() == StatusCode::corrupt_file);
     REQUIRE_FALSE(full.message().empty());
-    // Without reading the weights, all that lies before them.
+    // Without reading the weights, all that is before them.
     if (bit / 8 < weights) REQUIRE(status(Verify::structure).code() == StatusCode::corrupt_file);
     aligned.data()[bit / 8] ^= mask;
   }

@@ -2,7 +2,7 @@
 // processor with AVX2, library plugins included:
 //   softneuro tune models/shapes/shapes.dnn -o tests/data/shapes_tuned_avx2.dnn --threads 1
 //       --shape image=1x3x32x32
-// Whatever of it applies here, the answers are the model's.
+// Whatever of it applies here, the outputs are the model's.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -38,7 +38,7 @@ std::vector<T> npy_values(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("load: a file tuned on an AVX2 processor gives the model's answers on this one") {
+TEST_CASE("load: a file tuned on an AVX2 processor gives the model's outputs on this one") {
   const std::string root = test::source_dir();
   const auto pictures = npy_values<std::uint8_t>(root + "/models/shapes/test_images.npy");
   const auto expected = npy_values<float>(root + "/models/shapes/reference_probabilities.npy");
@@ -70,9 +70,9 @@ TEST_CASE("load: a file tuned on an AVX2 processor gives the model's answers on 
     const Result<NamedTensors> outputs = net.value().run({{"image", picture}});
     REQUIRE(outputs.ok());
     REQUIRE(outputs.value().size() == 1);
-    const auto answer = outputs.value().begin()->second.values<float>();
-    REQUIRE(answer.size() == kClasses);
+    const auto output = outputs.value().begin()->second.values<float>();
+    REQUIRE(output.size() == kClasses);
     for (std::size_t c = 0; c < kClasses; ++c)
-      REQUIRE(std::abs(answer[c] - expected[i * kClasses + c]) <= kTolerance);
+      REQUIRE(std::abs(output[c] - expected[i * kClasses + c]) <= kTolerance);
   }
 }

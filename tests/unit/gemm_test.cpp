@@ -88,7 +88,7 @@ TEST_CASE("gemm: equal rows and columns give equal bits wherever they stand") {
     }
 }
 
-TEST_CASE("gemm reads a row-major B and a single row where they lie") {
+TEST_CASE("gemm reads a row-major B and a single row in place") {
   Operands o(1, 64, 300);
   std::mt19937 random(3);
   for (float& value : o.a) value = static_cast<float>(random() % 5);

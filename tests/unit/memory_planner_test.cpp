@@ -72,7 +72,7 @@ std::size_t lowest_offset(const std::vector<Life>& placed, const Life& life) {
 
 }  // namespace
 
-TEST_CASE("memory planner: every tensor lies at the lowest offset that is free all its life") {
+TEST_CASE("memory planner: every tensor is at the lowest offset that is free all its life") {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     const std::size_t steps = 1 + seed % 70;
     const std::size_t reach = seed % 3 == 0 ? steps : 4;

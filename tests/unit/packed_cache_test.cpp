@@ -22,7 +22,8 @@ std::shared_ptr<const Graph> conv_of(std::int64_t channels, double weight) {
 }
 
 // What the first output is, everywhere.
-float answer(const std::shared_ptr<Runtime>& runtime, const std::shared_ptr<const Graph>& graph) {
+float output_of(const std::shared_ptr<Runtime>& runtime,
+                const std::shared_ptr<const Graph>& graph) {
   const Shape shape{1, 3, 8, 8};
   Session session = Session::create(build_plan(runtime, graph, {&shape, 1}).value()).value();
   Tensor ones = Tensor::create(DataType::float32, shape).value();
@@ -42,13 +43,13 @@ TEST_CASE("packed weights: layers of one number in two graphs keep their own wei
   const std::shared_ptr<Runtime> runtime = make_runtime(options).value();
   const auto one = conv_of(16, 1), two = conv_of(16, 2);
   REQUIRE(one->layers()[0].id == two->layers()[0].id);
-  CHECK(answer(runtime, one) == 3);
+  CHECK(output_of(runtime, one) == 3);
   const std::size_t bytes = runtime->packed_weights().bytes();
   REQUIRE(bytes > 0);
-  CHECK(answer(runtime, two) == 6);
+  CHECK(output_of(runtime, two) == 6);
   CHECK(runtime->packed_weights().bytes() == 2 * bytes);
   // A copy of a graph has the same constants.
-  CHECK(answer(runtime, std::make_shared<const Graph>(*one)) == 3);
+  CHECK(output_of(runtime, std::make_shared<const Graph>(*one)) == 3);
   CHECK(runtime->packed_weights().bytes() == 2 * bytes);
 }
 
@@ -73,6 +74,6 @@ TEST_CASE("packed weights: those of a file serve its own graph alone") {
 
   const std::shared_ptr<Runtime> runtime = make_runtime(options).value();
   runtime->packed_weights().preload({{key, bytes}}, *one);
-  CHECK(answer(runtime, one) == 6);  // taken without a look at the weights
-  CHECK(answer(runtime, conv_of(16, 3)) == 9);
+  CHECK(output_of(runtime, one) == 6);  // taken without a look at the weights
+  CHECK(output_of(runtime, conv_of(16, 3)) == 9);
 }

@@ -1,4 +1,4 @@
-// Plugins whose table lies in this program: what the loader refuses, and what the host's functions
+// Plugins whose table is in this program: what the loader refuses, and what the host's functions
 // answer. tests/plugin/ has those that come as files.
 #include <catch2/catch.hpp>
 #include <cstring>

@@ -6,7 +6,7 @@
 
 namespace softneuro {
 
-// Rounded up, so that what lies behind is aligned to kTensorAlignment.
+// Rounded up, so that what follows is aligned to kTensorAlignment.
 constexpr std::size_t aligned(std::size_t bytes) noexcept {
   return (bytes + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
 }

@@ -13,7 +13,7 @@
 namespace softneuro {
 namespace {
 
-// Elements lie in the order of the plain layout.
+// Elements are stored in the order of the plain layout.
 bool lies_as_plain(const TensorSpec& spec) {
   return is_view_adapt(spec.shape, {spec.type, spec.layout}, {spec.type, Layout::plain}, true);
 }

@@ -37,7 +37,7 @@ struct ChildnetLayer {
 // A childnet for one problem: what a tuner measures and solves.
 struct ExpandedChildnet {
   Graph graph;                             // topologically ordered
-  std::vector<TensorSpec> specs;           // of the graph's tensors, as they lie inside
+  std::vector<TensorSpec> specs;           // of the graph's tensors, as they are stored inside
   std::vector<std::int32_t> outer_inputs;  // per tensor: the outer input that it is, or −1
   std::vector<std::size_t> folded;         // layers computed in pack()
   std::vector<ChildnetLayer> layers;       // the others, in order

@@ -71,7 +71,7 @@ Result<const schema::File*> read_root(std::span<const std::byte> graph, const Dn
   if (header.graph_checksum != checksum(graph.data(), graph.size()))
     return corrupt("damaged: the graph part does not match its checksum");
   flatbuffers::Verifier::Options limits;
-  limits.max_depth = 4 * kDnnMaxNesting + 8;  // a subgraph lies two tables deeper
+  limits.max_depth = 4 * kDnnMaxNesting + 8;  // a subgraph is two tables deeper
   // Each table takes at least four bytes, and the verifier counts those that are used twice.
   limits.max_tables = static_cast<flatbuffers::uoffset_t>(header.graph_bytes / 4);
   const auto* const data = reinterpret_cast<const std::uint8_t*>(graph.data());

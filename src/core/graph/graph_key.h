@@ -12,7 +12,7 @@ namespace softneuro {
 // the constants. Equal graphs give equal keys on every machine.
 SN_INTREE std::uint64_t graph_key(const Graph& graph);
 
-// Of all that graph_key() takes, and of every byte of the constants: what answers depend on.
+// Of all that graph_key() takes, and of every byte of the constants: what outputs depend on.
 SN_INTREE std::uint64_t content_key(const Graph& graph);
 
 // Equal for quantisations that map the same numbers; channel means do not count.

@@ -171,7 +171,7 @@ class MemoryPlanner {
       if (is_view(step)) share(step.outputs[0], step.inputs[0]);
   }
 
-  // Roots are chains while they are found: a tensor that views share may come to lie in the memory
+  // Roots are chains while they are found: a tensor that views share may come to be in the memory
   // of another. Each look shortens the chain.
   std::uint32_t root_of(std::uint32_t id) {
     while (plan_.tensors[id].alias_of != id) {

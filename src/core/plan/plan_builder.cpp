@@ -70,7 +70,7 @@ Status check_formats(const PlanImpl& plan, const Layer& layer, const Problem& pr
   return {};
 }
 
-// Bytes of the host's arena that lie there at once before a step, and the step.
+// Bytes of the host's arena that are in use at once before a step, and the step.
 struct Alive {
   std::size_t bytes = 0;
   const Step* step = nullptr;

@@ -22,7 +22,7 @@ enum class Storage : std::uint8_t {
   data_dependent,  // shape known at run time only: a buffer of the session that grows
 };
 
-// What of a session's memory lies on one device.
+// What of a session's memory is on one device.
 struct PlannedDevice {
   DeviceId id;
   Device* device = nullptr;       // nullptr: the host, which is the first
@@ -34,7 +34,7 @@ struct PlannedDevice {
 struct PlannedTensor {
   Storage storage = Storage::none;
   DataType type = DataType::undefined;  // the model's: what shape inference sees
-  Format format;  // how the bytes lie; the model's type, plain, unless a choice says else
+  Format format;  // how the bytes are stored; the model's type, plain, unless a choice says else
   Shape shape;    // not of data-dependent ones
   // The tensor whose memory this one has; itself unless view or in place.
   std::uint32_t alias_of = 0;

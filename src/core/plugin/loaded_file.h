@@ -1,4 +1,4 @@
-// Which file of this process a piece of code lies in.
+// Which file of this process a piece of code is in.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Library plugins of this source tree (core/plugin/intree.h) that lie where they are found by
+// Library plugins of this source tree (core/plugin/intree.h) that are where they are found by
 // themselves: in the folder softneuro/plugins beside libsoftneuro, in a build tree as installed.
 #pragma once
 
@@ -15,7 +15,7 @@ struct FoundPlugin {
   std::string reason;                    // then why, in one line
 };
 
-// What lies in the folder, in order of name. The folder is read, and its libraries are opened, at
+// What is in the folder, in order of name. The folder is read, and its libraries are opened, at
 // the first call; they stay open to the process's end, because what they bring with them (an
 // OpenMP runtime, say) must not be unloaded. Empty where libsoftneuro is linked statically: a
 // plugin would bring a second one.

@@ -1,5 +1,5 @@
-// Format: where and how one tensor lies as a routine wants it – device, data type and layout (the
-// paper's schema, seen from a tensor). The tensor itself, its shape and its meaning, stays the
+// Format: where and how one tensor is stored as a routine wants it – device, data type and layout
+// (the paper's schema, seen from a tensor). The tensor itself, its shape and its meaning, stays the
 // same.
 #pragma once
 

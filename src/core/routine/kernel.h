@@ -77,7 +77,7 @@ class SN_INTREE Context {
 };
 
 // An implementation with fixed parameters, ready to run. Immutable: one kernel serves any
-// number of sessions at once; everything that changes lies in the context.
+// number of sessions at once; everything that changes is in the context.
 class SN_INTREE Kernel {
  public:
   virtual ~Kernel();

@@ -54,7 +54,7 @@ class BlockedGemm {
     std::int64_t line_ = 0, lines_of_tile_ = 0, every_ = kTileNever;
   };
 
-  // A group is what lies side by side in one tile: whole panels, or within one.
+  // A group is what is adjacent in one tile: whole panels, or within one.
   struct Groups {
     std::int64_t count = 0, vectors = 0;  // vectors of all groups
     std::int64_t unit_vectors = 1;        // groups are made of whole units
@@ -90,7 +90,7 @@ class BlockedGemm {
   Groups groups_;
   GemmTasks tasks_;                  // tasks of one matrix
   std::int64_t block_groups_ = 0;    // groups that go together
-  std::size_t vectors_of_line_ = 1;  // in a cache line of C, where columns lie side by side
+  std::size_t vectors_of_line_ = 1;  // in a cache line of C, where columns are contiguous
   bool large_output_ = false;        // beyond the cache: what is written next is called into it
   // The sum is partitioned into blocks of block_segments_, or each segment into segment_parts_.
   std::int64_t depth_blocks_ = 0, block_segments_ = 0, segment_parts_ = 0;

@@ -20,7 +20,7 @@ struct EpilogueRows {
   std::int64_t offset = 0;      // of the first element in it
   std::int64_t c_row_stride = 0;
   // Of 16-bit types: rows of results before they are rounded, so far apart. May be the sums, if
-  // panels lie side by side.
+  // panels are contiguous.
   float* floats = nullptr;
   std::int64_t floats_stride = 0;
 };

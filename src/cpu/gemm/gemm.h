@@ -28,7 +28,7 @@ constexpr std::int64_t packed_b_floats(std::int64_t k, std::int64_t n) noexcept 
   return chunks_of(n, kGemmColumns) * kGemmColumns * k;
 }
 
-// Element (i, j) of the matrix lies at source[i·row_stride + j·column_stride].
+// Element (i, j) of the matrix is at source[i·row_stride + j·column_stride].
 struct MatrixView {
   const float* data = nullptr;
   std::int64_t row_stride = 0;
@@ -44,7 +44,7 @@ SN_INTREE void pack_b(const MatrixView& b, std::int64_t k, std::int64_t columns,
 // whether A is packed, never on where it stands: equal rows and columns give equal results.
 struct GemmTask {
   std::int64_t m = 0, n = 0, k = 0;
-  // Panels as above: the next column of A lies a_column_stride floats further on, the next panel
+  // Panels as above: the next column of A is a_column_stride floats further on, the next panel
   // a_panel_stride (0: kGemmRows · k, as packed). A single row (m = 1) need not be packed, and is
   // faster as it is.
   const float* a = nullptr;

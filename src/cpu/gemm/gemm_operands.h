@@ -1,6 +1,6 @@
 // C[rows, columns] = A · B for one or several independent products, whose B was packed into panels
 // in a format of the instructions that multiply it: sizes and operands of BlockedGemm, HalfGemm and
-// SplitPrecisionGemm. The caller knows where the rows of A lie.
+// SplitPrecisionGemm. The caller knows where the rows of A are.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ struct GemmShape {
   std::int64_t rows = 0, columns = 0;
   std::int64_t segments = 1, length = 0;  // a row of A is that many runs of `length` numbers
   std::int64_t c_row_stride = 0;
-  // The rest is for BlockedGemm alone. C's element (r, j) lies r·c_row_stride + j / c_block ·
-  // c_block_stride + j % c_block floats behind the matrix's first. c_block = 0: columns lie side by
+  // The rest is for BlockedGemm alone. C's element (r, j) is r·c_row_stride + j / c_block ·
+  // c_block_stride + j % c_block floats behind the matrix's first. c_block = 0: columns are side by
   // side.
   std::int64_t c_block = 0, c_block_stride = 0;
   bool half_weights = false;  // B is packed in float16

@@ -30,7 +30,7 @@ const HalfTileOps<BFloat16>* bf16_tile_ops() noexcept {
 
 namespace {
 
-// A panel's pair of rows from rows whose kTilePanel numbers lie side by side; second: may be null.
+// A panel's pair of rows from rows whose kTilePanel numbers are contiguous; second: may be null.
 void pack_pair(const std::uint16_t* first, const std::uint16_t* second,
                std::uint32_t* to) noexcept {
   for (std::int64_t j = 0; j < kTilePanel; ++j)

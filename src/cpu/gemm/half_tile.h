@@ -1,5 +1,5 @@
 // The inner loops of products of matrices of 16-bit numbers on processors that have arithmetic for
-// them: a block of C, of some rows of A that lie anywhere in memory (as in MicroTile) and of packed
+// them: a block of C, of some rows of A that are anywhere in memory (as in MicroTile) and of packed
 // columns of B, in float32.
 #pragma once
 

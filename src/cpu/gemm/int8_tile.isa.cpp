@@ -181,7 +181,7 @@ struct Place {
 };
 
 // Brings sums to float32 or 8 bits, sixteen outputs at a time. What all of them share is read once:
-// stores of bytes may alias whatever lies in memory.
+// stores of bytes may alias whatever is in memory.
 template <bool kRounds, bool kAdds>
 class Finish {
  public:

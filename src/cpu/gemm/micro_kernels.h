@@ -1,5 +1,5 @@
 // The micro-kernels of float32 products: a tile of C, held in registers, of some rows of A that
-// lie anywhere in memory and of packed columns of B. Since every row is given by pointers, one set
+// are anywhere in memory and of packed columns of B. Since every row is given by pointers, one set
 // of kernels serves matrix products (a row is contiguous) and convolutions without im2col (a row
 // is what one output pixel sees: one pointer per position of the kernel).
 #pragma once
@@ -24,12 +24,12 @@ struct MicroTile {
   std::int64_t offset = 0, length = 0;  // what is read behind each pointer
   // Panels, at the first row of the sum and the first column of the tile; strides in elements
   // (float32, or float16 for multiply_half). Packed (pack_b in gemm.h), a panel's rows follow each
-  // other; a row-major B of whole panels can be read where it lies.
+  // other; a row-major B of whole panels can be read in place.
   const void* b = nullptr;
   std::int64_t b_row_stride = kTilePanel, b_panel_stride = 0;
   float* c = nullptr;
   std::int64_t c_row_stride = 0;
-  std::int64_t c_offsets[kTileMaxVectors] = {};  // where each vector of a row lies
+  std::int64_t c_offsets[kTileMaxVectors] = {};  // where each vector of a row is
   std::int64_t last_lanes = 0;                   // lanes of the last vector that belong to C
   const float* bias = nullptr;                   // null, or whole vectors
   const float* addend = nullptr;                 // null, or placed as c; may be c

@@ -25,7 +25,7 @@ static_assert(kMaxVectors <= kTileMaxVectors && kMaxRows[0] <= kTileMaxRows);
 constexpr int kPanelVectors = static_cast<int>(kTilePanel) / kLanes;
 static_assert(kPanelVectors * kLanes == kTilePanel);
 
-// Calls visit(row, vector, where it lies in the tile of C, lanes) for all of them. Whole vectors,
+// Calls visit(row, vector, where it is in the tile of C, lanes) for all of them. Whole vectors,
 // the usual case, have a loop of their own; and what the tile says is read once, since stores might
 // change it as far as the compiler knows.
 template <int Rows, int Vectors, class Visit>

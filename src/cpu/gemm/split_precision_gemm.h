@@ -1,7 +1,7 @@
 // Products by SplitTileOps, partitioned into tasks. A task goes through the depth in slices: its
 // rows of A are split for a slice, then multiplied with one pair of panels after the other, whose
 // numbers are read once. Sums wait for the next slice in the workspace, where tiles are whole and
-// nothing falls into the same lines of the cache as in C, whose rows often lie powers of two apart.
+// nothing falls into the same lines of the cache as in C, whose rows are often powers of two apart.
 #pragma once
 
 #include "cpu/gemm/epilogue_post_ops.h"

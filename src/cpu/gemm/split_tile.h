@@ -1,5 +1,5 @@
 // The inner loops of products on tiles of bfloat16 (AMX), into which numbers are split: a block of
-// C, of some rows of A that lie anywhere in memory (as in MicroTile) and of packed columns of B,
+// C, of some rows of A that are anywhere in memory (as in MicroTile) and of packed columns of B,
 // summed in float32.
 #pragma once
 

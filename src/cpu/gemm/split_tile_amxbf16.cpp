@@ -106,7 +106,7 @@ constexpr std::int64_t step_bytes() {
   return Split<T>::kParts * kTileBytes;
 }
 
-// The same numbers of the next slice, which most likely lie behind these.
+// The same numbers of the next slice, which most likely follow these.
 template <class T>
 SN_INLINE void call_ahead(const T* from) {
   const char* const next = reinterpret_cast<const char*>(from + kSplitSlice<T> * kStep);

@@ -34,7 +34,7 @@ class SN_INTREE PostOpProgram {
 
   // Applies all post-ops in place to data[0, count): the elements [offset, offset + count) of
   // output 0, counted in the order of its memory (for a blocked layout with its padding, which is
-  // left zero even if there are no post-ops). `data` need not lie in the output itself: it may be
+  // left zero even if there are no post-ops). `data` need not be in the output itself: it may be
   // a tile that is copied there later. `inputs` are all inputs of the layer, those of post-ops
   // included: Context::inputs().
   void apply(std::span<const TensorView> inputs, float* data, std::int64_t offset,

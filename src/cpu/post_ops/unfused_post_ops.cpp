@@ -68,7 +68,7 @@ class UnfusedKernel final : public Kernel {
   int in_place_;
 };
 
-// The ops work on numbers as they lie in memory, which the bytes of qint8 are not, and in its
+// The ops work on numbers as they are stored, which the bytes of qint8 are not, and in its
 // order.
 Applicability supports_unfused(const Problem& problem) {
   const TensorSpec& output = problem.outputs[0];

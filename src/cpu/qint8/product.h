@@ -19,7 +19,7 @@ struct ProductSizes {
   std::int64_t quads() const { return (depth / taps + 3) / 4; }                    // of a tap
 };
 
-// Rows of the product that lie side by side.
+// Rows of the product that are contiguous.
 struct ProductBlock {
   const std::uint8_t* const* rows = nullptr;  // as Int8Tile::rows, of this group
   std::int64_t row_count = 0;                 // at most QuantizedProduct::max_rows()
@@ -31,8 +31,8 @@ struct ProductBlock {
 class QuantizedProduct {
  public:
   // Packs what quantize_weights() gives. A row of those is [channels][kernel]; it becomes
-  // [kernel][channels], as the bytes of an input in the layout nhwc lie. Precondition: depth / taps
-  // is a multiple of 4, or taps is 1.
+  // [kernel][channels], as the bytes of an input in the layout nhwc are stored. Precondition: depth
+  // / taps is a multiple of 4, or taps is 1.
   static Status pack(const Problem& problem, const ProductSizes& sizes, std::int64_t kernel,
                      std::byte* packed);
   // What that writes.

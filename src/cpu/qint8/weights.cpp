@@ -19,7 +19,7 @@ bool has_one_scale(const TensorSpec& spec) {
 // How the weights' elements belong to outputs and input channels.
 struct WeightOrder {
   std::int64_t outputs = 0, depth = 0;
-  bool columns = false;            // [K,N]: element (m, k) lies at k · outputs + m
+  bool columns = false;            // [K,N]: element (m, k) is at k · outputs + m
   std::int64_t kernel = 1;         // consecutive k that read one channel
   std::int64_t group_outputs = 0;  // outputs that read the same channels
   int output_axis = 0;
@@ -106,7 +106,7 @@ double largest_magnitude(const std::vector<double>& row) {
   return largest;
 }
 
-// Of the sums of two weights of one sign that lie next to each other in a row's order
+// Of the sums of two weights of one sign that are next to each other in a row's order
 // [kernel][channels], that of Int8Tile. Depthwise convolutions have other tiles.
 double largest_pair(const WeightOrder& order, const std::vector<double>& row) {
   const std::int64_t channels = order.depth / order.kernel;

@@ -6,7 +6,7 @@
 // in float32; then the post-ops, in float32; then, if the output is qint8,
 //                                        q      = saturate(round(y · (1 / scale of y)) + zero
 //                                        point)
-// with round half to even. What lies in the padding is the real number 0, the zero point of x.
+// with round half to even. What is in the padding is the real number 0, the zero point of x.
 #pragma once
 
 #include <vector>

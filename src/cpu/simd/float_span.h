@@ -25,7 +25,7 @@ inline bool is_span_float(DataType type) noexcept {
   return type == DataType::float32 || type == DataType::float16 || type == DataType::bfloat16;
 }
 
-// The elements [offset, offset + count) of `data` as float32: where they lie if they are float32,
+// The elements [offset, offset + count) of `data` as float32: in place if they are float32,
 // else converted into `buffer`. Precondition: is_span_float(type).
 inline const float* read_floats(const void* data, DataType type, std::int64_t offset,
                                 std::int64_t count, float* buffer) noexcept {

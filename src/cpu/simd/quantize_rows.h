@@ -8,7 +8,7 @@
 
 namespace softneuro {
 
-// `count` elements that lie side by side, with one scale and zero point for all of them, or one
+// `count` contiguous elements, with one scale and zero point for all of them, or one
 // for each.
 struct ScaledRow {
   const float* scales = nullptr;

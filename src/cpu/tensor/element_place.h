@@ -1,4 +1,4 @@
-// Where the elements of a tensor lie in each layout.
+// Where the elements of a tensor are in each layout.
 #pragma once
 
 #include "softneuro/tensor.h"

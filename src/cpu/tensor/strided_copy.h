@@ -13,7 +13,7 @@
 namespace softneuro {
 
 // Plain data; copying never allocates. Offsets and strides count elements; a source stride may be
-// 0 (the element repeats) or negative. The caller makes sure that all of it lies in the buffers.
+// 0 (the element repeats) or negative. The caller makes sure that all of it is in the buffers.
 class SN_INTREE StridedCopy {
  public:
   struct Axis {

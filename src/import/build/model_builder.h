@@ -17,7 +17,7 @@ namespace softneuro::build {
 // A model, and what the user says of it.
 struct ModelSource {
   std::span<const std::byte> bytes;
-  std::string folder;  // where files beside the model lie; empty: there are none
+  std::string folder;  // where files beside the model are; empty: there are none
   const ImportOptions& options;
   Allocator& allocator;  // for weights
   // After the model's own functions are expanded: a small file may claim billions.

@@ -99,7 +99,7 @@ Status GraphImporter::run() {
 
   // Before IR version 4 every initialiser had to be listed as an input as well: the first counts.
   SN_RETURN_IF_ERROR(import_initializers(graph, scope));
-  // Set free what was copied: weights would lie in memory twice.
+  // Set free what was copied: weights would be in memory twice.
   for (TensorProto& tensor : *proto_.mutable_graph()->mutable_initializer())
     if (tensor.has_raw_data()) std::string().swap(*tensor.mutable_raw_data());
   std::vector<build::ModelInput> inputs;

@@ -55,7 +55,7 @@ Outline outline_of(std::span<const std::byte> bytes) {
   return outline;
 }
 
-// The model lies in `arena`: what protobuf has made of it when memory runs out is freed with that,
+// The model is in `arena`: what protobuf has made of it when memory runs out is freed with that,
 // while it loses messages and texts that it takes from the heap.
 Result<ModelProto*> parse(std::span<const std::byte> bytes, google::protobuf::Arena& arena) {
   if (bytes.empty()) return invalid_model("not an ONNX model: it is empty");

@@ -23,7 +23,7 @@ std::optional<build::NarrowType> narrow_type(std::int64_t type);
 
 class TensorReader {
  public:
-  // `base_folder`: where external data lies; empty: nowhere.
+  // `base_folder`: where external data is; empty: nowhere.
   TensorReader(std::string base_folder, Allocator& allocator)
       : base_folder_(std::move(base_folder)), allocator_(allocator) {}
 

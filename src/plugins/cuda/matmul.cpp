@@ -48,7 +48,7 @@ struct Matmul::Handles {
 };
 
 // The library's matrices are column-major, so that it computes yᵀ = wᵀ · xᵀ: row-major matrices
-// are the transposed ones as they lie.
+// are the transposed ones as they are stored.
 Status Matmul::Handles::describe(const GemmShape& shape, const void* bias) {
   SN_RETURN_IF_ERROR(blas.check(blas.cublasLtCreate(&library), "cublasLtCreate"));
   SN_RETURN_IF_ERROR(

@@ -16,11 +16,11 @@ class PackedConstants {
   // `packed` of the same problem, uploaded.
   PackedConstants(const Problem& problem, const PackedWeights& packed);
 
-  // Where input i lies: here if it is constant, else where the context says. Null if left out.
+  // Where input i is: here if it is constant, else where the context says. Null if left out.
   const void* data(const Context& context, std::size_t i) const noexcept {
     return offsets_[i] < 0 ? context.input(i).data : constant(i);
   }
-  // Where constant i lies. Precondition: it is one.
+  // Where constant i is. Precondition: it is one.
   const void* constant(std::size_t i) const noexcept { return base() + offsets_[i]; }
 
  private:

@@ -11,7 +11,7 @@ namespace softneuro::cuda {
 
 class SharedLibrary {
  public:
-  // The first of `names` that the process has already, that the loader finds, or that lies in one
+  // The first of `names` that the process has already, that the loader finds, or that is in one
   // of the toolkit's folders: those of SOFTNEURO_CUDA_LIBRARIES (separated by colons; for NVIDIA's
   // Python wheels), CUDA_HOME, CUDA_PATH, /usr/local/cuda. unsupported if there is none; the
   // message says what was looked for.

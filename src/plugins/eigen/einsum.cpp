@@ -1,5 +1,5 @@
-// einsum cpu/eigen: a contraction of two operands as a batch of products. An operand that does not
-// lie as one is copied into the workspace, and so is a result whose axes are mixed.
+// einsum cpu/eigen: a contraction of two operands as a batch of products. An operand that is not
+// stored as one is copied into the workspace, and so is a result whose axes are mixed.
 #include <algorithm>
 #include <optional>
 
@@ -156,8 +156,8 @@ class EinsumKernel final : public Kernel {
   }
 
  private:
-  // Operand `i` as [batch, outer, inner], whether it lies so or [batch, inner, outer], which is
-  // transposed: gives whether; else it is copied.
+  // Operand `i` as [batch, outer, inner], whether it is stored so or [batch, inner, outer], which
+  // is transposed: gives whether; else it is copied.
   bool place(std::size_t i, const Contraction& c, const Labels& outer, const Labels& inner) {
     const auto step = [&](const Label& label) { return label.steps[inputs_[i]]; };
     const Axes axes = axes_to({&c.batch, &outer, &inner}, step);

@@ -8,7 +8,7 @@
 namespace softneuro {
 
 // y[rows, columns] = a[rows, depth] · b[depth, columns] in float32, y by rows, each row y_stride
-// elements after the one before it. An operand lies by rows, too, or by columns if it is
+// elements after the one before it. An operand is stored by rows, too, or by columns if it is
 // transposed; its stride is the distance between those.
 struct EigenProduct {
   std::int64_t rows = 0, depth = 0, columns = 0;

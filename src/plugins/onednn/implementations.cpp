@@ -9,7 +9,7 @@ namespace {
 // Locked while the library is asked. The brgemm convolutions of 2.6 keep what the type of the
 // weights decides in a global variable (one per thread since 2.7): of two questions at once, one
 // for float32 and one for 8 bits, the latter may find that an implementation declines, and get the
-// next one of the same name, whose weights lie differently.
+// next one of the same name, whose weights are stored differently.
 std::mutex& asking() {
   static std::mutex one;
   return one;

@@ -1,5 +1,5 @@
 // One way to compute a layer with weights, worked out: its primitives, and where the weights of
-// each lie in packed bytes.
+// each are in packed bytes.
 #pragma once
 
 #include <memory>

@@ -33,7 +33,7 @@ void for_chunks(std::int64_t count, std::int64_t chunks, std::int64_t step, F&& 
 Applicability has_work(const Problem& problem);
 
 // The dimensions of an operand that broadcasts to `y`, as many as y's stored ones and in their
-// order (cpu/tensor/memory_order.h); nothing if it lies otherwise in memory. y is plain or nhwc.
+// order (cpu/tensor/memory_order.h); nothing if it is stored otherwise. y is plain or nhwc.
 std::optional<Shape> dims_opposite(const TensorSpec& operand, const TensorSpec& y);
 
 // Elements along the parameter `axis` of input 0; unsupported if there are further ones behind it

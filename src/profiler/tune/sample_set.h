@@ -1,4 +1,4 @@
-// The samples that a caller gives tuning: those that lie in memory, and those that are made.
+// The samples that a caller gives tuning: those that are in memory, and those that are made.
 #pragma once
 
 #include <string>

@@ -29,12 +29,12 @@ struct TuneJob {
   std::shared_ptr<const Graph> graph;  // quantisation annotated, if there is any
   std::vector<Shape> shapes;           // of the graph's inputs
   std::vector<Tensor> inputs;          // a run's inputs: a sample, or made ones
-  std::shared_ptr<const Graph> model;  // what the tuned net has to answer as
+  std::shared_ptr<const Graph> model;  // what the tuned net has to compute
   bool is_model = false;               // `graph` is `model`, but for quantisation
-  // What ranges and the answer are verified on: samples, or synthetic inputs.
+  // What ranges and the outputs are verified on: samples, or synthetic inputs.
   std::vector<std::vector<Tensor>> verification_inputs;
   bool has_samples = false;
-  // The model overflows on verification_inputs: that answers differ there is no reason to refuse.
+  // The model overflows on verification_inputs: that outputs differ there is no reason to refuse.
   bool overflows = false;
   // What the error is measured on, in the order of the graph's inputs, and what float32 gives for
   // it. Empty: there are no samples.

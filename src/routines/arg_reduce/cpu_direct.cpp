@@ -1,4 +1,4 @@
-// arg_reduce cpu/direct: float32. Where other axes lie behind the reduced one, a block of columns
+// arg_reduce cpu/direct: float32. Where other axes follow the reduced one, a block of columns
 // is searched together, so that memory is read in order.
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// center_crop_pad cpu/naive: each element of y asks where in x it lies.
+// center_crop_pad cpu/naive: each element of y asks where in x it is.
 #include <cstring>
 
 #include "core/base/element.h"

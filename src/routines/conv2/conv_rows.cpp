@@ -10,7 +10,7 @@ bool is_padded(const WindowAxis& axis) {
          (axis.output - 1) * axis.stride + axis.extent() - axis.pad_begin > axis.input;
 }
 
-// Below that many channels a whole row of the kernel is one segment: its positions lie side by
+// Below that many channels a whole row of the kernel is one segment: its positions are side by
 // side, and a tile's inner loop gets longer. Above, the loop is long enough, and segments that
 // stick out at a border need not be copied.
 constexpr std::int64_t kMergedChannels = 16;

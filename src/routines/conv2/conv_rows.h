@@ -10,7 +10,7 @@
 
 namespace softneuro {
 
-// One run of A's rows: a position of the kernel, all of its channels that lie side by side.
+// One run of A's rows: a position of the kernel, all of its channels that are contiguous.
 struct ConvSegment {
   std::int64_t z = 0, y = 0, x = 0;  // from the window's first element, in input elements
   std::int64_t offset = 0;           // the same in elements, and to the channels' block

@@ -1,5 +1,5 @@
 // conv1, conv2, conv3 cpu:qint8:nhwc/depthwise: one input and one output channel per group. All
-// channels of an output position at a time, read where they lie.
+// channels of an output position at a time, read in place.
 #include <algorithm>
 #include <cstring>
 

@@ -122,14 +122,14 @@ class QuantizedConvKernel final : public Kernel {
     }
   }
 
-  // Channel 0 of a group in the image that a patch lies in.
+  // Channel 0 of a group in the image that a patch is in.
   const std::uint8_t* image_of(const TensorView& x, std::int64_t row,
                                std::int64_t group) const noexcept {
     return x.as<std::uint8_t>() + row / positions_ * g_.window.input_elements() * g_.channels_in() +
            group * g_.in;
   }
 
-  // In their order: what is written behind a patch lies in the next one.
+  // In their order: what is written behind a patch is in the next one.
   void copy_patches(const TensorView& input, const ProductBlock& block,
                     std::uint8_t* patch) const noexcept {
     const auto& [az, ay, ax] = g_.window.axes;
@@ -158,7 +158,7 @@ class QuantizedConvKernel final : public Kernel {
     }
   }
 
-  // Of an undivided image, whose pixels lie side by side as they do in the patch. x0, y0, z0: where
+  // Of an undivided image, whose pixels are contiguous as they are in the patch. x0, y0, z0: where
   // the window begins.
   void copy_patch_rows(const std::uint8_t* image, std::int64_t z0, std::int64_t y0, std::int64_t x0,
                        std::uint8_t* to) const noexcept {

@@ -8,7 +8,7 @@ namespace softneuro {
 
 inline constexpr std::int64_t kPairPanel = 32;
 
-// In sums the channels of a panel lie in two vectors of 16, in the order that interleaving two
+// In sums the channels of a panel are in two vectors of 16, in the order that interleaving two
 // rows of pixels gives: channel `pair_channel(v, lane)` in lane `lane` of vector v.
 constexpr std::int64_t pair_channel(std::int64_t vector, std::int64_t lane) noexcept {
   constexpr std::int64_t kBlock = 4;

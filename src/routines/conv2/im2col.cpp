@@ -5,7 +5,7 @@
 namespace softneuro {
 namespace {
 
-// Columns of a panel whose outputs lie side by side in one row.
+// Columns of a panel whose outputs are adjacent in one row.
 struct Run {
   std::int64_t first = 0, count = 0;  // columns
   std::int64_t z = 0, y = 0, x = 0;   // where their inputs begin, before the kernel's offset

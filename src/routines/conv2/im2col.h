@@ -8,7 +8,7 @@ namespace softneuro {
 
 // B has one column per output position (row-major) and one row per input channel and kernel
 // position. Packs panel `panel` of it, channels · kernel positions · kGemmColumns floats.
-// `x` begins at the first of `channels` channels of one image. What lies in the padding is zero.
+// `x` begins at the first of `channels` channels of one image. What is in the padding is zero.
 void pack_patches(const Window& window, std::int64_t channels, const float* x, std::int64_t panel,
                   float* packed) noexcept;
 

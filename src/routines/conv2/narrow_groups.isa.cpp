@@ -231,7 +231,7 @@ void kernel_rows(const WindowAxis& y, std::int64_t row, std::int64_t& first,
   while (last < y.kernel && top + last * y.dilation < y.input) ++last;
 }
 
-// Where the pixels of input columns [first, first + count) of one row lie.
+// Where the pixels of input columns [first, first + count) of one row are.
 template <class T>
 void point(const GroupConvRow& task, std::int64_t row, std::int64_t first, std::int64_t count,
            const T** pixels) noexcept {

@@ -1,7 +1,7 @@
 // The inner loops of Winograd convolution, one variant per instruction set: tiles of the input
 // into the transformed domain, products there, and back.
 //
-// Transformed data lie in blocks of 16 channels: element (p, block, tile, lane) stands at
+// Transformed data are stored in blocks of 16 channels: element (p, block, tile, lane) stands at
 // p·point_stride + block·block_stride + 16·tile + lane, where p = 0 … t²−1 counts the elements of
 // a t×t tile. So each vector that the transforms write is one cache line, and a row of the
 // products is at a fixed distance from the next. They are float32, whatever the type T of the
@@ -18,7 +18,7 @@
 namespace softneuro {
 
 inline constexpr std::int64_t kWgBlock = 16;  // channels
-inline constexpr std::int64_t kWgPanel = 32;  // columns of packed weights that lie together
+inline constexpr std::int64_t kWgPanel = 32;  // columns of packed weights that are stored together
 
 // One image, and what stands for the pixels outside of it.
 template <class T>

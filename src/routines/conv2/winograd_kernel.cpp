@@ -53,7 +53,7 @@ struct Tiling {
   }
 };
 
-// Where channels lie in memory: `channels` of a pixel in blocks of 16.
+// Where channels are in memory: `channels` of a pixel in blocks of 16.
 struct Channels {
   std::int64_t count = 0, blocks = 0, last = 0;
   std::int64_t pixel_stride = 0, block_stride = 0, image_stride = 0;
@@ -79,7 +79,7 @@ struct Transformed {
   }
 };
 
-// How the work is partitioned, and where its data lie in the workspace: what all threads share,
+// How the work is partitioned, and where its data are in the workspace: what all threads share,
 // that is v (unless work is apart), then a slot for each thread with c and, behind it, v or u.
 struct Schedule {
   WgWork work = WgWork::apart;
@@ -323,7 +323,7 @@ class WgKernel final : public Kernel {
     task.input_block_stride = in_.block_stride;
     task.point_stride = schedule_.v.point_stride;
     task.block_stride = schedule_.v.block_stride;
-    // Zeros stand for one block only where blocks lie far from each other.
+    // Zeros stand for one block only where blocks are far from each other.
     const std::int64_t step = blocked_ ? 1 : in_.blocks;
     for (std::int64_t b = 0; b < in_.blocks; b += step) {
       find_wg_pixels<T>(

@@ -1,4 +1,4 @@
-// dense on packed weights: rows of x are read where they lie.
+// dense on packed weights: rows of x are read in place.
 #pragma once
 
 #include "core/routine/routine.h"

@@ -314,7 +314,7 @@ class GemmRecurrentKernel final : public FloatWorkspaceKernel {
     }
   }
 
-  // Where the state of sequence b lies in h0, c0, Y_h and Y_c.
+  // Where the state of sequence b is in h0, c0, Y_h and Y_c.
   std::int64_t state_offset(const Direction& d, std::int64_t b) const noexcept {
     return (o_.batch_first ? b * o_.directions + d.index : d.index * s_.batch + b) * s_.hidden;
   }

@@ -1,5 +1,5 @@
-// matmul cpu:bfloat16/bf16: B is packed while running, rows of A are read where they lie, or turned
-// if they do not lie side by side.
+// matmul cpu:bfloat16/bf16: B is packed while running, rows of A are read in place, or turned
+// if they are not contiguous.
 #include <algorithm>
 
 #include "core/base/parallel.h"

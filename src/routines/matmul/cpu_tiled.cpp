@@ -1,7 +1,7 @@
 // matmul cpu/tiled, cpu:float16/tiled and cpu:bfloat16/tiled: B is packed while running, rows of A
-// are read where they lie. 16-bit types are converted; sums are in float32.
+// are read in place. 16-bit types are converted; sums are in float32.
 //
-// Routine parameter: pack (0 or 1), whether B is packed where it could be read as it lies.
+// Routine parameter: pack (0 or 1), whether B is packed where it could be read in place.
 #include <algorithm>
 #include <cmath>
 
@@ -55,7 +55,7 @@ class MatmulOperands final : public GemmOperands<float> {
   const float* a = nullptr;
   const float* b = nullptr;
   std::int64_t a_row = 0;          // from row to row
-  std::int64_t packed_floats = 0;  // of one matrix of B; 0: as it lies
+  std::int64_t packed_floats = 0;  // of one matrix of B; 0: in place
 
  private:
   const MatmulGeometry& g_;
@@ -126,7 +126,7 @@ class TiledMatmulKernel final : public FloatLayerKernel {
     return shape;
   }
   std::int64_t packed_floats() const noexcept { return packed_b_floats(g_.depth, g_.columns); }
-  // A's rows do not lie side by side: they are copied.
+  // A's rows are not contiguous: they are copied.
   bool turns_a() const noexcept { return g_.a_column != 1; }
 
   // Whether one thread packs and multiplies what belongs to a product, which then is in its cache.

@@ -61,7 +61,7 @@ class GemmMatmulKernel final : public FloatLayerKernel {
     float* y;
   };
 
-  // Whole panels of B, which are read where they lie.
+  // Whole panels of B, which are read in place.
   std::int64_t direct_columns() const noexcept {
     return g_.depth == 0 ? 0 : g_.columns / kGemmColumns * kGemmColumns;
   }
@@ -152,7 +152,7 @@ class GemmMatmulKernel final : public FloatLayerKernel {
   MatmulSide sides_[2];  // A, B
   bool has_bias_;
   Tensor packed_[2];        // beforehand: all matrices of the operand; else empty
-  bool row_ = false;        // A is a row, read where it lies
+  bool row_ = false;        // A is a row, read in place
   bool direct_ = false;     // so is B
   std::int64_t chunk_ = 1;  // products at a time
   std::int64_t packed_at_[2] = {};

@@ -1,6 +1,6 @@
 // What cpu/gemm of matmul and dense have in common: batches of products, packed in chunks and
 // multiplied in tiles. An operand may be packed beforehand, once for each of its own matrices. A
-// single row is read where it lies, and so is a row-major B that few rows meet.
+// single row is read in place, and so is a row-major B that few rows meet.
 #pragma once
 
 #include "core/routine/routine.h"
@@ -9,7 +9,7 @@
 
 namespace softneuro {
 
-// One side of the product: its own matrices, and how they lie in memory.
+// One side of the product: its own matrices, and how they are stored.
 struct MatmulSide {
   std::int64_t lanes = 0;          // rows of A, columns of B
   std::int64_t lane_stride = 0;    // from one to the next

@@ -6,7 +6,7 @@
 namespace softneuro {
 namespace {
 
-// Where element `at` of a plane would lie if the first axis were the fastest.
+// Where element `at` of a plane would be if the first axis were the fastest.
 std::int64_t column_major(const Window& window, std::int64_t at) noexcept {
   const auto& [az, ay, ax] = window.axes;
   const std::int64_t z = at / (ay.input * ax.input), y = at / ax.input % ay.input;

@@ -32,7 +32,7 @@ struct SN_INTREE PoolShares {
 };
 
 // Output rows [first, last) of one plane, counted over the two outer spatial axes together. At
-// each position `inner` elements lie side by side: 1 in the plain layout, all channels or a block
+// each position `inner` elements are contiguous: 1 in the plain layout, all channels or a block
 // of them in the others.
 struct PoolRows {
   const Window* window = nullptr;

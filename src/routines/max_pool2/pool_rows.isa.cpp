@@ -1,4 +1,4 @@
-// Where positions lie side by side (plain layout), a window's rows are combined first, into a
+// Where positions are contiguous (plain layout), a window's rows are combined first, into a
 // buffer with neutral elements at both ends, then that buffer's columns. Where channels do, each
 // position combines vectors of channels.
 #include "routines/max_pool2/pool_rows.h"

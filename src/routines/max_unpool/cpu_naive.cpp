@@ -6,7 +6,7 @@
 namespace softneuro {
 namespace {
 
-// Where element `index` of the shape `natural` lies in the output; −1: outside of it.
+// Where element `index` of the shape `natural` is in the output; −1: outside of it.
 std::int64_t place(std::int64_t index, const Shape& natural, const Shape& output) noexcept {
   std::int64_t to = 0, step = 1;
   for (int i = natural.rank() - 1; i >= 0; --i) {

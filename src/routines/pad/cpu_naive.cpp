@@ -1,4 +1,4 @@
-// pad cpu/naive: what stays of x is copied into place; each other element asks where on x it lies.
+// pad cpu/naive: what stays of x is copied into place; each other element asks where on x it is.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

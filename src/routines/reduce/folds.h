@@ -18,10 +18,10 @@ struct FoldRun {
 };
 
 struct Folds {
-  // One result. Precondition: rank > 0, and the last stride is 1. Vectors lie along it.
+  // One result. Precondition: rank > 0, and the last stride is 1. Vectors are along it.
   float (*along)(Fold fold, const float* x, const FoldRun& run, float shift) noexcept;
   // `columns` results, for the elements of `run` from x, x + 1, …. For exp_sum, y holds the shifts
-  // before. Vectors lie across the results.
+  // before. Vectors are across the results.
   void (*across)(Fold fold, const float* x, float* y, std::int64_t columns,
                  const FoldRun& run) noexcept;
 };

@@ -8,7 +8,7 @@
 namespace softneuro {
 
 struct SoftmaxRows {
-  // One row of `count` > 0 elements that lie side by side; y may be x.
+  // One row of `count` > 0 contiguous elements; y may be x.
   void (*row)(const float* x, float* y, std::int64_t count, bool log) noexcept;
   // `columns` independent rows side by side: element k of column c is x[k·stride + c].
   void (*columns)(const float* x, float* y, std::int64_t count, std::int64_t stride,

@@ -34,8 +34,9 @@ std::string written(const TemporaryFolder& folder, const char* name, bool altere
 
 }  // namespace
 
-TEST_CASE("compare --model: a tuned net answers as its model, one with other weights does not",
-          "[compare]") {
+TEST_CASE(
+    "compare --model: a tuned net computes what its model does, one with other weights does not",
+    "[compare]") {
   const TemporaryFolder folder;
   const std::string model = written(folder, "model.dnn", false);
   const std::string tuned = folder.file("tuned.dnn");

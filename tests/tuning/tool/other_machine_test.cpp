@@ -1,5 +1,5 @@
 // Tuned files elsewhere: made with this machine's newest instructions and all libraries, run as on
-// an older processor (SOFTNEURO_MAX_ISA) and without the library plugins. The answers stay right,
+// an older processor (SOFTNEURO_MAX_ISA) and without the library plugins. The outputs stay right,
 // other choices are made where the tuned ones do not apply, and the messages say which.
 #include <catch2/catch.hpp>
 #include <filesystem>

@@ -79,7 +79,7 @@ TEST_CASE("imported: pairs become one function that is fused, and annotate what 
   CHECK(test::outline(graph) == "unary:fake_quantize dense+fake_quantize+relu+fake_quantize");
 }
 
-TEST_CASE("imported: nets answer as before, saturation and rounding included", "[quantization]") {
+TEST_CASE("imported: nets compute as before, saturation and rounding included", "[quantization]") {
   QdqModel model;
   Graph graph = model.graph;
   REQUIRE(adopt_quantization(graph, test::builtin_registry()).ok());

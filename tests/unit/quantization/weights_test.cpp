@@ -148,7 +148,7 @@ TEST_CASE("weights: pairs keep their limit where the processor's tiles gain by i
           "[quantization]") {
   GraphBuilder b;
   const TensorId x = b.input("x", Shape{1, 4, 3, 3});
-  // [1][4][1][2]: channels 0 and 1 at kernel position 0 are 1 and 0.9, which lie side by side.
+  // [1][4][1][2]: channels 0 and 1 at kernel position 0 are 1 and 0.9, which are adjacent.
   const TensorId w = b.reals({1, 4, 1, 2}, {1, 0.9, 0.9, -1, 0.2, 0.1, -0.3, 0.3});
   const Graph graph = b.finish({b.layer("conv2", {x, w})});
   const QuantizedWeights q = quantize_weights(problem_of(graph)).value();
