@@ -13,7 +13,7 @@ struct ProductSizes {
   std::int64_t groups = 1;
   std::int64_t outputs = 0;  // per group
   std::int64_t depth = 0;    // products per output: taps · bytes per tap
-  std::int64_t taps = 1;     // contiguous runs that a row of the input is in memory
+  std::int64_t taps = 1;     // contiguous runs of which a row of the input consists
 
   std::int64_t panels() const { return (outputs + kInt8Panel - 1) / kInt8Panel; }  // of a group
   std::int64_t quads() const { return (depth / taps + 3) / 4; }                    // of a tap
