@@ -131,8 +131,8 @@ Status UnitProfiler::ProblemProfile::choose_inside(Candidate& candidate) {
   SN_ASSIGN_OR_RETURN(
       const ChildnetInside inside,
       solve_inside(context_.inside_childnet(), *implementation->as_childnet(), candidate.params,
-                   inside_rules, profiler_.exhaustive_ ? INFINITY : kBeaten * best_us(), core_.allocator(),
-                   measure));
+                   inside_rules, profiler_.exhaustive_ ? INFINITY : kBeaten * best_us(),
+                   core_.allocator(), measure));
   candidate.pruned = !inside.within_bound;
   if (!inside.known) return {};
   candidate.unresolved = false;
