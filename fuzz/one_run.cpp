@@ -81,7 +81,7 @@ void fill(Tensor& tensor, std::mt19937_64& random, bool any_bits) {
 bool is_much_work(const Plan& plan) {
   double steps = 0;
   for (const Step& step : impl_of(plan).steps) {
-    if (step.dynamic || step.view) continue;
+    if (step.data_dependent || step.view) continue;
     const Result<Problem> problem = problem_of(impl_of(plan), *step.layer);
     if (problem.ok()) steps += layer_steps(*problem);
   }
