@@ -294,6 +294,47 @@ Result<NamedShapes> shapes_of(const TuneOptions& options) {
   return shapes;
 }
 
+// Where schemas name 8 bits, something has to say what their levels mean.
+Status check_ranges(const Graph& graph, const TuneOptions& options, const SampleSets& samples) {
+  if (!names_type(options.schemas, DataType::qint8) || !samples.calibration.empty() ||
+      is_quantised(graph))
+    return {};
+  return invalid_argument(
+      "qint8 needs to know the ranges of the tensors: give calibration samples "
+      "(TuneOptions::calibration, --calibration), or import a model that is quantised");
+}
+
+// What the options allow, without what nothing is known about: a warning says so.
+CandidateRules allowed_rules(const Registry& registry, const Graph& graph,
+                             const TuneOptions& options, const SampleSets& samples,
+                             const Warn& warn) {
+  CandidateRules rules = rules_of(options);
+  warn_of_unused_patterns(registry, rules, warn);
+  if (samples.calibration.empty() && allows_type(registry, rules, DataType::qint8))
+    if (const char* why = why_no_ranges(graph); why != nullptr)
+      warn(fmt::format("8-bit routines are left out: {}; give calibration samples", why));
+  warn_of_few_samples(options, samples.validation.size(), warn);
+  if (samples.validation.empty()) avoid_bfloat16_unasked(registry, graph, rules, warn);
+  return rules;
+}
+
+// `graph`, calibrated where there are samples and 8 bits are allowed.
+Result<std::shared_ptr<const Graph>> tuned_graph(const Registry& registry,
+                                                 const std::shared_ptr<const Graph>& graph,
+                                                 const NetOptions& net_options,
+                                                 const TuneOptions& options,
+                                                 const CandidateRules& rules,
+                                                 const SampleSets& samples, const Warn& warn) {
+  if (samples.calibration.empty() || !allows_type(registry, rules, DataType::qint8)) return graph;
+  SN_ASSIGN_OR_RETURN(auto annotated,
+                      calibrated(graph, net_options, options, samples.calibration, warn));
+  if (samples.shared)
+    warn(
+        "a single sample: the error is measured on what calibration saw; give more, or "
+        "validation samples");
+  return annotated;
+}
+
 }  // namespace
 
 CandidateRules rules_of(const TuneOptions& options) {
@@ -321,13 +362,7 @@ Result<TuneJob> Net::Impl::prepare_tuning(const TuneOptions& options) const {
   };
   SN_ASSIGN_OR_RETURN(const SampleSets samples, samples_of(model, options));
   SN_ASSIGN_OR_RETURN(const auto adopted_graph, adopted(model.graph, registry));
-  const bool is_calibrated = !samples.calibration.empty();
-  if (names_type(options.schemas, DataType::qint8) && !is_calibrated &&
-      !is_quantised(*adopted_graph))
-    return invalid_argument(
-        "qint8 needs to know the ranges of the tensors: give calibration samples "
-        "(TuneOptions::calibration, --calibration), or import a model that is quantised");
-
+  SN_RETURN_IF_ERROR(check_ranges(*adopted_graph, options, samples));
   SN_ASSIGN_OR_RETURN(References references, references_for(model, options, samples.validation));
   const auto making = Clock::now();
   SN_ASSIGN_OR_RETURN(SyntheticInputs made, inputs_for(model, options, samples.calibration));
@@ -343,23 +378,9 @@ Result<TuneJob> Net::Impl::prepare_tuning(const TuneOptions& options) const {
     return job;
   }
 
-  CandidateRules rules = rules_of(options);
-  warn_of_unused_patterns(registry, rules, warn);
-  const bool qint8 = allows_type(registry, rules, DataType::qint8);
-  if (const char* why = why_no_ranges(*adopted_graph); qint8 && !is_calibrated && why != nullptr)
-    warn(fmt::format("8-bit routines are left out: {}; give calibration samples", why));
-  warn_of_few_samples(options, samples.validation.size(), warn);
-  if (!has_references) avoid_bfloat16_unasked(registry, *adopted_graph, rules, warn);
-
-  auto tuned = adopted_graph;
-  if (qint8 && is_calibrated) {
-    SN_ASSIGN_OR_RETURN(tuned,
-                        calibrated(adopted_graph, net_options, options, samples.calibration, warn));
-    if (samples.shared)
-      warn(
-          "a single sample: the error is measured on what calibration saw; give more, or "
-          "validation samples");
-  }
+  CandidateRules rules = allowed_rules(registry, *adopted_graph, options, samples, warn);
+  SN_ASSIGN_OR_RETURN(const auto tuned, tuned_graph(registry, adopted_graph, net_options, options,
+                                                    rules, samples, warn));
   std::optional<RoutinePath> known = tuned_path(*model.runtime, model.shapes);
   if (known && (tuned != model.graph || known->schemas != options.schemas)) known.reset();
   auto end = Clock::time_point::max();
@@ -373,7 +394,7 @@ Result<TuneJob> Net::Impl::prepare_tuning(const TuneOptions& options) const {
                  .model = model.graph,
                  .is_model = adopted_graph == model.graph,
                  .verification_inputs = std::move(made.sets),
-                 .has_samples = is_calibrated,
+                 .has_samples = !samples.calibration.empty(),
                  .overflows = made.overflows,
                  .validation = samples.validation,
                  .references = std::move(references.outputs),
