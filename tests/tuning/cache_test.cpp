@@ -67,6 +67,35 @@ TEST_CASE("profile cache: what was put is found by the next one") {
   CHECK(other.size() == 0);
 }
 
+TEST_CASE("profile cache: rows of a disturbed machine are told apart, and can be left out") {
+  const TemporaryFolder folder;
+  const auto open = [&](ProfileCache& cache) {
+    cache.open(folder.path().string(), "machine, avx2", 2, nullptr);
+  };
+  {
+    ProfileCache cache;
+    open(cache);
+    cache.put("quiet", profile(1));
+    cache.put("busy", Profile{.time_us = 2, .disturbed = true});
+    cache.put("busy, then quiet", Profile{.time_us = 3, .disturbed = true});
+    cache.put("busy, then quiet", profile(4));
+    CHECK(cache.disturbed_rows() == 1);
+  }
+  ProfileCache again;
+  open(again);
+  CHECK(again.size() == 3);
+  CHECK(again.disturbed_rows() == 1);
+  REQUIRE(again.find("busy") != nullptr);
+  CHECK(again.find("busy")->disturbed);
+  again.forget_disturbed_rows();
+  CHECK(again.find("busy") == nullptr);
+  CHECK(again.size() == 2);
+  CHECK(again.disturbed_rows() == 0);
+  ProfileCache later;
+  open(later);
+  CHECK(later.size() == 2);
+}
+
 TEST_CASE("profile cache: damaged, torn and foreign rows are skipped, the others serve") {
   const TemporaryFolder folder;
   {

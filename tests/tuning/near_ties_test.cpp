@@ -310,6 +310,38 @@ TEST_CASE("tune: whole-net rows of the cache serve the same shapes and routines 
   }
 }
 
+TEST_CASE("tune: what was measured on a disturbed machine is measured again on a quiet one") {
+  const SettableClock clock;
+  const TemporaryFolder folder;
+  TuneOptions options;
+  options.cache.folder = folder.path().string();
+  const TuneJob job = job_for(runtime_with_near_ties(), chain(), Shape{1, 64}, options);
+  REQUIRE(tune(job).ok());
+  REQUIRE(tune(job)->report.measured == 0);
+  const auto open = [&](ProfileCache& cache) {
+    cache.open(options.cache.folder, machine_name(), 1, nullptr);
+  };
+  {
+    ProfileCache cache;
+    open(cache);
+    const auto rows = cache.rows();
+    for (auto [key, row] : rows) {
+      std::visit([](auto& known) { known.disturbed = true; }, row);
+      cache.put(key, row);
+    }
+  }
+  CHECK(tune(job)->report.measured > 0);  // with one thread no machine is disturbed
+  CHECK(tune(job)->report.measured == 0);
+  ProfileCache cache;
+  open(cache);
+  for (const auto& [key, row] : cache.rows())
+    if (key.kind == RowKind::net_time || key.kind == RowKind::search_rounds ||
+        key.kind == RowKind::path_time) {
+      INFO(key.text);
+      CHECK_FALSE(is_disturbed(row));
+    }
+}
+
 TEST_CASE("tune: a path that won by luck loses when it is measured again", "[slow]") {
   const SettableClock clock;
   const TemporaryFolder folder;

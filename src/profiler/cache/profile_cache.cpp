@@ -122,6 +122,7 @@ std::optional<Row> parse_row(RowKind kind, std::string_view text) {
   if (kind >= RowKind::search_rounds) {
     Fact fact;
     if (!parse_number(take_field(text), fact.value)) return std::nullopt;
+    fact.disturbed = has('d');
     return fact;
   }
   Profile profile;
@@ -130,6 +131,7 @@ std::optional<Row> parse_row(RowKind kind, std::string_view text) {
     if (!parse_number(take_field(text), *number)) return std::nullopt;
   profile.wrong = has('w');
   profile.pruned = has('h');
+  profile.disturbed = has('d');
   return profile;
 }
 
@@ -214,7 +216,7 @@ void ProfileCache::open(const std::string& given, const std::string& machine, in
         fmt::format("profile cache '{}': {} rows are damaged, or of another version or machine, "
                     "and were skipped",
                     path_, skipped_));
-  if (read_rows_ + skipped_ > 2 * rows_.size() + 1000) rewrite();
+  if (read_rows_ + skipped_ > 2 * rows_.size() + 1000) rewrite([] {});
 }
 
 void ProfileCache::read(std::string_view text) {
@@ -253,13 +255,27 @@ std::string ProfileCache::text_of(const RowKey& key, const Row& row) const {
                         profile->wrong ? "w" : "", profile->pruned ? "h" : "");
   else
     rest += fmt::format("{}\t", std::get<Fact>(row).value);
-  rest += '-';
+  rest += is_disturbed(row) ? "d-" : "-";
   return hex(checksum(rest.data(), rest.size())) + '\t' + rest + '\n';
 }
 
 const Row* ProfileCache::find_row(const RowKey& key) const {
   const auto found = rows_.find(RowKey(field(key.text), key.kind));
   return found == rows_.end() ? nullptr : &found->second;
+}
+
+std::size_t ProfileCache::disturbed_rows() const {
+  return static_cast<std::size_t>(std::count_if(
+      rows_.begin(), rows_.end(), [](const auto& row) { return is_disturbed(row.second); }));
+}
+
+void ProfileCache::forget_disturbed_rows() {
+  const auto forget = [this] {
+    std::erase_if(rows_, [](const auto& row) { return is_disturbed(row.second); });
+  };
+  forget();
+  flush();
+  rewrite(forget);
 }
 
 void ProfileCache::put(RowKey key, const Row& row) {
@@ -289,14 +305,15 @@ void ProfileCache::flush() {
   pending_rows_ = 0;
 }
 
-// Rewrites the file with one row per key. Rows that others append meanwhile would be lost, so it is
-// done under the same lock, on the file as it is then.
-void ProfileCache::rewrite() {
+// Rewrites the file with one row per key, after `change` of the rows. Rows that others append
+// meanwhile would be lost, so it is done under the same lock, on the file as it is then.
+void ProfileCache::rewrite(const std::function<void()>& change) {
   const Descriptor file(open_descriptor(path_.c_str(), O_RDWR, 0));
   if (!file.ok() || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return;
   rows_.clear();
   read_rows_ = skipped_ = 0;
   read(read_all(file.get()));
+  change();
   std::string text;
   for (const auto& [key, row] : rows_) text += text_of(key, row);
   auto fresh = AtomicFile::create(path_);

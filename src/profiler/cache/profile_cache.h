@@ -65,25 +65,30 @@ RowKey row_key(RowKind kind, const Parts&... parts) {
 
 // A measurement.
 struct Profile {
-  double time_us = 0;    // robust centre
-  double spread_us = 0;  // half the distance between the quartiles
-  double error = 0;      // RMS of the difference from float32, relative
-  double workspace = 0;  // bytes that the kernel needs while it runs
-  double packed = 0;     // bytes of its packed weights
-  double samples = 0;    // that time_us is the mean of, inside a net
-  bool wrong = false;    // the results were: never to be taken
-  bool pruned = false;   // stopped early: time_us is only known to be about right
+  double time_us = 0;      // robust centre
+  double spread_us = 0;    // half the distance between the quartiles
+  double error = 0;        // RMS of the difference from float32, relative
+  double workspace = 0;    // bytes that the kernel needs while it runs
+  double packed = 0;       // bytes of its packed weights
+  double samples = 0;      // that time_us is the mean of, inside a net
+  bool wrong = false;      // the results were: never to be taken
+  bool pruned = false;     // stopped early: time_us is only known to be about right
+  bool disturbed = false;  // measured while other processes kept threads waiting
 
   bool operator==(const Profile&) const = default;
 };
 
 struct Fact {
   std::int64_t value = 0;  // not negative
+  bool disturbed = false;
 
   bool operator==(const Fact&) const = default;
 };
 
 using Row = std::variant<Profile, Fact>;
+inline bool is_disturbed(const Row& row) {
+  return std::visit([](const auto& known) { return known.disturbed; }, row);
+}
 
 // Not thread safe; any number of objects, in any number of processes, may share a folder.
 class SN_INTREE ProfileCache {
@@ -105,6 +110,10 @@ class SN_INTREE ProfileCache {
   }
   // Kept in memory at once, on disk by the next flush().
   void put(RowKey key, const Row& row);
+  // Rows that were measured on a disturbed machine: how many there are, and without them, in the
+  // file as well.
+  std::size_t disturbed_rows() const;
+  void forget_disturbed_rows();
   // Appends what is new. Called by put() every few rows and by the destructor.
   void flush();
 
@@ -128,7 +137,7 @@ class SN_INTREE ProfileCache {
  private:
   const Row* find_row(const RowKey& key) const;
   void read(std::string_view text);
-  void rewrite();
+  void rewrite(const std::function<void()>& change);
   std::string text_of(const RowKey& key, const Row& row) const;
 
   std::string path_;  // empty: nothing is kept

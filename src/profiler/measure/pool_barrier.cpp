@@ -109,6 +109,11 @@ bool PoolBarrier::synchronize() noexcept {
   return false;
 }
 
+void PoolBarrier::observe() noexcept {
+  const std::int64_t end = clock_ns() + constants::kLeastNs;
+  while (possible_ && clock_ns() < end) synchronize();
+}
+
 double PoolBarrier::waited() const noexcept {
   return static_cast<double>(waited_ns_) /
          static_cast<double>(std::max(clock_ns() - begin_ns_, constants::kLeastNs));

@@ -39,6 +39,9 @@ class PoolBarrier {
   // for late threads, which other processes had preempted. Late arrivals are few, since nothing is
   // measured meanwhile.
   double waited() const noexcept;
+  // Synchronises for kLeastNs, in which a thread that competes for its processor is preempted. Call
+  // it within a burst of the pool.
+  void observe() noexcept;
   // Whether that share is large, or threads that had arrived before no longer do.
   bool disturbed() const noexcept { return lost_ || waited() > constants::kDisturbed; }
 

@@ -346,6 +346,7 @@ void UnitProfiler::keep(const Candidate& candidate, double spread_us) {
   profile.packed = static_cast<double>(candidate.packed);
   profile.wrong = candidate.wrong;
   profile.pruned = candidate.pruned;
+  profile.disturbed = barrier_.disturbed();
   cache_.put(candidate.key, profile);
 }
 

@@ -173,6 +173,7 @@ bool FinalBenchmark::needs_warmup(double us) const {
 Profile FinalBenchmark::profile(std::size_t contender) const {
   const Contender& known = contenders_[contender];
   Profile row;
+  row.disturbed = context_.barrier.disturbed();
   if (busy_ && known.traced >= constants::kFewestRuns) {
     row.time_us = known.steps.sum_us();
     row.spread_us = known.steps.spread_us();

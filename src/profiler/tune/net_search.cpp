@@ -122,15 +122,16 @@ void NetSearch::learn_from(const std::vector<Contender>& contenders) {
   for (const auto& [key, samples] : layers) {
     Candidate& candidate = candidate_of(key);
     add(candidate.in_net, samples);
-    context_.cache.put(
-        context_.net_key(context_.space.layers[key.first], candidate),
-        Profile{.time_us = candidate.in_net.us, .samples = candidate.in_net.samples});
+    context_.cache.put(context_.net_key(context_.space.layers[key.first], candidate),
+                       Profile{.time_us = candidate.in_net.us,
+                               .samples = candidate.in_net.samples,
+                               .disturbed = context_.barrier.disturbed()});
   }
   for (const auto& [key, adapt] : adapts) {
     MeanTime& mean = adapts_in_net_[key];
     add(mean, adapt.samples);
     context_.space.adapts.set_net_time(adapt.tensor, adapt.from, adapt.to, mean.us);
-    context_.cache.put(key, Profile{.time_us = mean.us});
+    context_.cache.put(key, Profile{.time_us = mean.us, .disturbed = context_.barrier.disturbed()});
   }
   context_.cache.flush();
 }
@@ -207,7 +208,8 @@ Result<bool> NetSearch::search_among(const std::string& what, const SelectionRul
     SN_RETURN_IF_ERROR(news.status());
     round = *news ? round + 1 : rounds;
     if (context_.budget.expired()) return false;
-    context_.cache.put(key, Fact{.value = static_cast<std::int64_t>(round)});
+    context_.cache.put(key, Fact{.value = static_cast<std::int64_t>(round),
+                                 .disturbed = context_.barrier.disturbed()});
   }
   context_.cache.flush();
   return true;

@@ -6,6 +6,7 @@
 
 #include "core/base/checksum.h"
 #include "core/base/machine.h"
+#include "core/base/parallel.h"
 #include "core/graph/graph_key.h"
 #include "net/tuned_plan.h"
 #include "profiler/measure/constants.h"
@@ -52,6 +53,20 @@ TuneContext::TuneContext(const TuneJob& given)
 
 Result<std::shared_ptr<const Plan>> TuneContext::plan_of(const RoutinePath& path) const {
   return build_plan(job.runtime, job.graph, job.shapes, path, nullptr);
+}
+
+void TuneContext::forget_disturbed_rows() {
+  const std::size_t rows = cache.disturbed_rows();
+  if (rows == 0) return;
+  const PoolBurst burst(job.runtime->pool());
+  barrier.observe();
+  if (barrier.disturbed()) return;
+  job.runtime->log(
+      LogLevel::info,
+      fmt::format("{} rows of the profile cache were measured beside other processes and "
+                  "are left out now that there are none",
+                  rows));
+  cache.forget_disturbed_rows();
 }
 
 std::size_t TuneContext::constant_bytes() const {

@@ -39,6 +39,9 @@ struct TuneContext {
   void end_stage_at(double share);
   Status check_cancelled() const { return softneuro::check_cancelled(budget.cancel); }
 
+  // Leaves out rows of the cache that were measured on a disturbed machine, unless this one is so.
+  void forget_disturbed_rows();
+
   // The tuning lasts for so long from now on, at most (TuneProgress::seconds_left).
   void expect(double seconds);
 

@@ -33,6 +33,7 @@ Result<TuneResult> tune(const TuneJob& job) {
   UnitStage units(context);
   SN_RETURN_IF_ERROR(units.find_candidates());
   if (context.options.effort.pin_threads) context.barrier.pin_threads();
+  context.forget_disturbed_rows();
   context.end_stage_at(constants::kIsolatedShare);
   SN_RETURN_IF_ERROR(units.profile());
   MemoryLimit memory(context);
