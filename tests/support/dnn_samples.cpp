@@ -191,7 +191,7 @@ Graph random_graph(std::uint32_t seed, int nesting) {
 
 std::vector<std::byte> resealed(std::span<const std::byte> file) {
   std::vector<std::byte> bytes(file.begin(), file.end());
-  DnnHeader header;
+  DnnHeader header{};
   if (bytes.size() < sizeof(header)) return bytes;
   std::memcpy(&header, bytes.data(), sizeof(header));
   header.file_bytes = bytes.size();

@@ -252,7 +252,7 @@ TEST_CASE("dnn: files that cannot be read are told apart") {
   // A pipe without a writer must not be waited for.
   REQUIRE(mkfifo(folder.file("pipe").c_str(), 0600) == 0);
   REQUIRE(status(folder.file("pipe")).code() == StatusCode::io_error);
-  std::ofstream(folder.file("empty.dnn"));
+  std::ofstream(folder.file("empty.dnn")) << "";
   REQUIRE(status(folder.file("empty.dnn")).code() == StatusCode::corrupt_file);
   REQUIRE_THAT(status(folder.file("empty.dnn")).message(), Catch::Contains("empty.dnn"));
   std::ofstream(folder.file("text.dnn")) << "a file of some other kind";

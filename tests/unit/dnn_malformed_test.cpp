@@ -46,7 +46,7 @@ Bytes small_file() {
 }
 
 DnnHeader header_of(const Bytes& file) {
-  DnnHeader header;
+  DnnHeader header{};
   std::memcpy(&header, file.data(), sizeof(header));
   return header;
 }
