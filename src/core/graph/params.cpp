@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace softneuro {
 namespace {
@@ -55,7 +56,31 @@ std::string one(const std::vector<T>& values) {
   return joined;
 }
 
+ParamAlternatives copy_of(const ParamAlternatives& other) {
+  return std::visit([](const auto& value) { return ParamAlternatives(value); }, other);
+}
+
 }  // namespace
+
+ParamValue::ParamValue(const ParamValue& other) : ParamAlternatives(copy_of(other)) {}
+ParamValue::ParamValue(ParamValue&&) noexcept = default;
+ParamValue& ParamValue::operator=(ParamValue other) noexcept {
+  swap(other);
+  return *this;
+}
+ParamValue::~ParamValue() = default;
+bool ParamValue::operator==(const ParamValue& other) const {
+  return static_cast<const ParamAlternatives&>(*this) ==
+         static_cast<const ParamAlternatives&>(other);
+}
+
+Params::Params() = default;
+Params::Params(const Params&) = default;
+Params::Params(Params&&) noexcept = default;
+Params& Params::operator=(const Params&) = default;
+Params& Params::operator=(Params&&) noexcept = default;
+Params::~Params() = default;
+bool Params::operator==(const Params&) const = default;
 
 void Params::set(std::string_view name, ParamValue value) {
   const auto it = position(entries_, name);

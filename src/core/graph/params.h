@@ -19,22 +19,16 @@ using ParamAlternatives = std::variant<std::int64_t, double, std::string, std::v
 
 // A variant of its own copying: where memory runs out in the middle of a copy, libstdc++ (12) takes
 // the half-made variant for a whole one, and destroys what is not there. Here the text or list is
-// copied first.
-class ParamValue : public ParamAlternatives {
+// copied first. What a variant generates is compiled in params.cpp alone: nearly every source
+// includes this header.
+class SN_INTREE ParamValue : public ParamAlternatives {
  public:
   using ParamAlternatives::ParamAlternatives;
-  ParamValue(const ParamValue& other) : ParamAlternatives(copy_of(other)) {}
-  ParamValue(ParamValue&&) noexcept = default;
-  ParamValue& operator=(ParamValue other) noexcept {
-    swap(other);
-    return *this;
-  }
-  ~ParamValue() = default;
-
- private:
-  static ParamAlternatives copy_of(const ParamAlternatives& other) {
-    return std::visit([](const auto& value) { return ParamAlternatives(value); }, other);
-  }
+  ParamValue(const ParamValue& other);
+  ParamValue(ParamValue&&) noexcept;
+  ParamValue& operator=(ParamValue other) noexcept;
+  ~ParamValue();
+  bool operator==(const ParamValue& other) const;
 };
 
 enum class ParamKind : std::uint8_t { integer, real, text, integers, reals, texts };
@@ -47,6 +41,13 @@ class SN_INTREE Params {
     ParamValue value;
     bool operator==(const Entry&) const = default;
   };
+
+  Params();
+  Params(const Params&);
+  Params(Params&&) noexcept;
+  Params& operator=(const Params&);
+  Params& operator=(Params&&) noexcept;
+  ~Params();
 
   // Adds or replaces.
   void set(std::string_view name, ParamValue value);
@@ -65,7 +66,7 @@ class SN_INTREE Params {
   std::span<const std::string> texts(std::string_view name) const;
 
   const std::vector<Entry>& entries() const { return entries_; }
-  bool operator==(const Params&) const = default;
+  bool operator==(const Params&) const;
   // "axis=1,strides=2x2": canonical, part of the problem string.
   std::string str() const;
 

@@ -30,6 +30,11 @@ std::span<const std::unique_ptr<const Routine>> of_type(
 
 }  // namespace
 
+Registry::Registry(const LayerTypes& types) : types_(&types) {}
+Registry::Registry(Registry&&) noexcept = default;
+Registry& Registry::operator=(Registry&&) noexcept = default;
+Registry::~Registry() = default;
+
 Status Registry::add(std::unique_ptr<const Routine> routine) {
   if (routine->descriptor().algorithm.empty())
     return internal_error("a routine of {} has a malformed descriptor", routine->layer_type());

@@ -23,9 +23,10 @@ struct UnfusedPostOps {
 
 class SN_INTREE Registry {
  public:
-  explicit Registry(const LayerTypes& types) : types_(&types) {}
-  Registry(Registry&&) noexcept = default;
-  Registry& operator=(Registry&&) noexcept = default;
+  explicit Registry(const LayerTypes& types);
+  Registry(Registry&&) noexcept;
+  Registry& operator=(Registry&&) noexcept;
+  ~Registry();
 
   const LayerTypes& layer_types() const { return *types_; }
   // A device of that id that is there already is an error.
