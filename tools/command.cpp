@@ -78,7 +78,23 @@ void add_routine_options(CLI::App& command, NetArguments& arguments) {
       .add_option("--schemas", arguments.schemas,
                   "schemas of layers without a tuned choice: cpu:float32,…")
       ->delimiter(',');
+  add_device_option(command, arguments,
+                    "where layers without a tuned choice run as far as it has routines: cpu, cuda, "
+                    "cuda=1 (the second)");
   add_plugin_option(command, arguments);
+}
+
+void add_device_option(CLI::App& command, NetArguments& arguments, const std::string& help) {
+  const auto complaint = [](const std::string& text) {
+    const std::size_t equals = text.find('=');
+    const bool is_numbered = equals != std::string::npos;
+    const std::string number = is_numbered ? text.substr(equals + 1) : "0";
+    const bool is_device = DeviceId::parse(text.substr(0, equals)).has_value() && !number.empty() &&
+                           number.find_first_not_of("0123456789") == std::string::npos &&
+                           number.size() < 4;
+    return is_device ? "" : text + ": it is cpu, or a device's name, as cuda or cuda=1";
+  };
+  command.add_option("--device", arguments.device, help)->check(complaint, "");
 }
 
 void add_plugin_option(CLI::App& command, NetArguments& arguments) {
@@ -100,7 +116,8 @@ Result<Net> open_net(const NetArguments& arguments, NamedShapes shapes,
   const NetOptions options = {.threads = arguments.threads,
                               .log = net_log(arguments.verbose, arguments.quiet),
                               .plugins = arguments.plugins,
-                              .schemas = arguments.schemas};
+                              .schemas = arguments.schemas,
+                              .device = arguments.device};
   if (is_dnn_file(arguments.path)) {
     if (!arguments.quiet)
       for (const auto& [name, values] : {std::pair("--constant", &arguments.constants),

@@ -26,6 +26,7 @@ struct NetArguments {
   bool no_verify = false;  // --no-verify
   std::vector<std::string> schemas;
   std::vector<std::string> plugins;
+  std::string device;  // NetOptions::device
   int threads = 0;
   bool json = false;
   bool verbose = false;
@@ -55,7 +56,9 @@ void add_shape_option(CLI::App& command, NetArguments& arguments);
 void add_import_options(CLI::App& command, NetArguments& arguments);  // --constant, --disable-pass
 void add_verify_option(CLI::App& command, NetArguments& arguments);   // verifies; --no-verify
 void add_input_option(CLI::App& command, NetArguments& arguments);
-void add_routine_options(CLI::App& command, NetArguments& arguments);  // threads, schemas, plugins
+// threads, schemas, device, plugins
+void add_routine_options(CLI::App& command, NetArguments& arguments);
+void add_device_option(CLI::App& command, NetArguments& arguments, const std::string& help);
 void add_plugin_option(CLI::App& command, NetArguments& arguments);
 void add_cache_option(CLI::App& command, std::string& folder);
 

@@ -23,7 +23,6 @@ namespace {
 struct TuneArguments : NetArguments {
   std::string output;
   std::vector<std::string> tune_schemas;
-  std::string device;  // "", "cpu", "cuda:0"
   bool strict = false;
   double time_limit = 0;
   std::string calibration;
@@ -107,13 +106,7 @@ std::string name_of_error(const TuneArguments& arguments) {
 // --device: the one that layers may run on beside the processor, whose schemas all are then. The
 // reason if --schemas contradicts it.
 std::string set_device(const std::string& device, std::vector<std::string>& schemas) {
-  const std::string name = device.substr(0, device.find(':'));
-  const std::string number = device.substr(name.size());
-  if (name.empty() || !(number.empty() || number == ":0"))
-    return fmt::format(
-        "--device {}: it is cpu, or a device's name and 0, as cuda:0; of several GPUs "
-        "CUDA_VISIBLE_DEVICES=N makes the one with number N the first",
-        device);
+  const std::string name = device.substr(0, device.find('='));
   if (schemas.empty()) {
     schemas = {"cpu:float32"};
     if (name != "cpu") schemas.push_back(name + ":float32");
@@ -308,9 +301,9 @@ Command add_tune(CLI::App& app) {
           "allowed schemas: cpu:float32,cpu:float16,cpu:bfloat16,cpu:qint8, or cpu for all "
           "(default cpu:float32)")
       ->delimiter(',');
-  command->add_option("--device", arguments->device,
-                      "cpu, or a device that layers may run on beside it, as cuda:0: without "
-                      "--schemas, float32 on both");
+  add_device_option(*command, *arguments,
+                    "cpu, or a device that layers may run on beside it, as cuda or cuda=1 (the "
+                    "second): without --schemas, float32 on both");
   command->add_flag("--strict", arguments->strict,
                     "a layer without a routine in the schemas is an error");
   command

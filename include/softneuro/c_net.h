@@ -63,6 +63,10 @@ typedef struct sn_net_options {
   size_t constant_count;
   int32_t verify_import; /* 1: compare the graph after the passes with the model as it is written;
                           * SN_INTERNAL names the pass that changes it (ImportOptions::verify) */
+  /* Where layers without a tuned choice run as far as there are routines for them: "cuda",
+   * "cuda=1"; null, "" or "cpu": this processor (NetOptions::device in net.h). SN_NOT_FOUND if it
+   * is not here. */
+  const char* device;
 } sn_net_options;
 #define SN_NET_OPTIONS_INIT SN_INIT(sn_net_options)
 

@@ -73,6 +73,12 @@ struct NetOptions {
   // data types. To compute a float32 model in 16 or 8 bits, tune it. Tuned paths are used whatever
   // this says: TuneOptions::schemas limits those.
   std::vector<std::string> schemas = {};
+  // Where layers without a tuned choice run as far as there are routines for them: the name of a
+  // plugin's device ("cuda"), which of them if there are several behind the name ("cuda=1": the
+  // second; a name alone is the first); "" or "cpu": this processor. Other layers run on the
+  // processor, in the same plan. It also says which one of several tuned choices use: these name
+  // "cuda", never a number. not_found if it is not here, or cannot be used.
+  std::string device = {};
   // Maximum number of plans that the net caches (one per set of input shapes and extra outputs),
   // least recently used evicted first; >= 1.
   std::size_t max_plans = 8;

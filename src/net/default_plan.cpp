@@ -26,7 +26,7 @@ Result<MendedPath> mended_path(const Runtime& runtime, const NetProblems& proble
   if (lost.empty() && measured != MeasuredOn::other_instructions)
     return MendedPath{std::move(path)};
   return mend_path(runtime.routine_context(), problems, runtime.schemas(), std::move(path), lost,
-                   measured);
+                   measured, runtime.device());
 }
 
 Result<std::shared_ptr<const Plan>> build_default_plan(std::shared_ptr<Runtime> runtime,
@@ -36,8 +36,9 @@ Result<std::shared_ptr<const Plan>> build_default_plan(std::shared_ptr<Runtime> 
   return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
     SN_ASSIGN_OR_RETURN(const NetProblems problems,
                         infer_problems(runtime, graph, input_shapes, cancel));
-    SN_ASSIGN_OR_RETURN(const RoutinePath path,
-                        default_path(runtime->routine_context(), problems, runtime->schemas()));
+    SN_ASSIGN_OR_RETURN(
+        const RoutinePath path,
+        default_path(runtime->routine_context(), problems, runtime->schemas(), runtime->device()));
     if (path.layers.empty()) return build_plan(runtime, graph, input_shapes, {}, cancel);
     SN_ASSIGN_OR_RETURN(AdaptedGraph adapted, insert_adapts(*graph, path));
     return build_plan(runtime, std::move(adapted.graph), input_shapes, std::move(adapted.choices),

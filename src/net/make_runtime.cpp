@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "core/base/cpu.h"
@@ -76,6 +78,41 @@ Status load_plugins(Runtime::Parts& parts, const NetOptions& options,
   return {};
 }
 
+// NetOptions::device: "cuda", "cuda=1".
+struct DeviceOption {
+  DeviceId id;
+  int number = 0;
+};
+
+Result<DeviceOption> parse_device(const std::string& text) {
+  if (text.empty()) return DeviceOption();
+  const std::size_t equals = text.find('=');
+  const std::optional<DeviceId> id = DeviceId::parse(std::string_view(text).substr(0, equals));
+  DeviceOption option;
+  bool is_valid = id.has_value();
+  if (is_valid) option.id = *id;
+  if (equals != std::string::npos) {
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data() + equals + 1, end, option.number);
+    is_valid = is_valid && error == std::errc() && rest == end && option.number >= 0 &&
+               !option.id.is_host();
+  }
+  if (is_valid) return option;
+  return invalid_argument(
+      "the device '{}' is none: it is 'cpu', or a device's name and, of several, a number, as "
+      "'cuda=1'",
+      printable_text(text));
+}
+
+Status check_device(const Registry& registry, DeviceId id) {
+  if (id.is_host() || registry.device(id) != nullptr) return {};
+  std::vector<std::string> known = {"cpu"};
+  for (const Device* const device : registry.devices()) known.emplace_back(device->id().c_str());
+  return make_error(StatusCode::not_found,
+                    "there is no device '{}' here, only {}: softneuro doctor shows why", id.c_str(),
+                    fmt::join(known, ", "));
+}
+
 // Once per process, to the first that listens.
 void warn_of_mask(const NetOptions& options) {
   static std::atomic_flag warned;
@@ -101,13 +138,18 @@ Result<std::shared_ptr<Runtime>> make_runtime(const NetOptions& options,
                        .owned_pool = nullptr,
                        .pool = options.thread_pool,
                        .log = options.log,
-                       .schemas = options.schemas};
+                       .schemas = options.schemas,
+                       .device = {}};
   if (parts.allocator == nullptr) parts.allocator = &default_allocator();
   if (parts.pool == nullptr) {
     SN_ASSIGN_OR_RETURN(parts.owned_pool, create_thread_pool(options.threads));
     parts.pool = parts.owned_pool.get();
   }
+  SN_ASSIGN_OR_RETURN(const DeviceOption device, parse_device(options.device));
+  parts.device = device.id;
+  parts.registry.set_device_number(device.id, device.number);
   SN_RETURN_IF_ERROR(load_plugins(parts, options, loads));
+  SN_RETURN_IF_ERROR(check_device(parts.registry, device.id));
   SN_RETURN_IF_ERROR(check_schemas(parts.registry, options.schemas));
   return std::make_shared<Runtime>(std::move(parts));
 }

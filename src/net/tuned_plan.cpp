@@ -93,6 +93,21 @@ std::string what_is_lost(const Lost& lost, std::size_t all) {
                      fmt::join(causes, "; "));
 }
 
+// " (2 of them stay on cuda)"; "" where none was on a device.
+std::string what_stays(const Lost& lost, const RoutinePath& mended) {
+  std::map<DeviceId, int> staying;
+  for (const auto& [id, choice] : lost.choices) {
+    const DeviceId device = device_of(choice.formats);
+    if (device.is_host()) continue;
+    const auto now = mended.layers.find(id);
+    staying[device] += now != mended.layers.end() && device_of(now->second.formats) == device;
+  }
+  std::string text;
+  for (const auto& [device, count] : staying)
+    text += fmt::format(" ({} of them stay on {})", count, device.c_str());
+  return text;
+}
+
 std::string summary_of(const Lost& lost, const RoutinePath& tuned, std::size_t all,
                        const MendedPath& mended) {
   const char* const done = mended.is_default ? "the net runs on its default plan, as if untuned"
@@ -103,7 +118,7 @@ std::string summary_of(const Lost& lost, const RoutinePath& tuned, std::size_t a
     text += fmt::format("{}the path was measured with {} instructions, and this processor has {}",
                         text.empty() ? "" : "; ", vector_instructions(tuned.machine),
                         vector_instructions(machine_name()));
-  text += fmt::format(": {}", done);
+  text += fmt::format(": {}{}", done, what_stays(lost, mended.path));
   if (tuned.time_us > 0 && tuned.time_us < tuned.untuned_us)
     text += fmt::format(
         "; where it was tuned, tuning made it {:.2f} times as fast, and {} of that is lost",

@@ -31,8 +31,8 @@ struct DefaultLayer {
 };
 
 std::vector<DefaultLayer> list_all(const RoutineContext& context, const NetProblems& problems,
-                                   std::span<const std::string> schemas) {
-  const DefaultCandidates defaults(context, schemas);
+                                   std::span<const std::string> schemas, DeviceId device) {
+  const DefaultCandidates defaults(context, schemas, device);
   std::vector<DefaultLayer> layers;
   layers.reserve(problems.layers.size());
   std::map<std::string, std::size_t> first_of;
@@ -77,14 +77,15 @@ const DefaultCandidate& chosen(const DefaultLayer& layer, const Selection& selec
 RoutinePath path_of(const std::vector<DefaultLayer>& layers, const Selection& selection) {
   RoutinePath path;
   for (std::size_t l = 0; l < layers.size(); ++l)
-    if (selection.choice[l] != 0)  // the registry's default
+    if (!chosen(layers[l], selection, l).is_implied)
       path.layers.emplace(layers[l].layer->layer->id, chosen(layers[l], selection, l).choice());
   return path;
 }
 
 bool has_choices(const std::vector<DefaultLayer>& layers) {
-  return std::ranges::any_of(layers,
-                             [](const DefaultLayer& layer) { return layer.candidates.size() > 1; });
+  return std::ranges::any_of(layers, [](const DefaultLayer& layer) {
+    return layer.candidates.size() > 1 || !layer.candidates[0].is_implied;
+  });
 }
 
 // What the choices that are left took of the default plan's time, at least: all that the path
@@ -105,8 +106,9 @@ double share_left(const std::vector<DefaultLayer>& usual, const Selection& whole
 // which it was measured to beat, apart from adapts, and only `left` of that.
 DefaultCandidate kept_candidate(const RoutineContext& context, const Problem& problem,
                                 const Choice& choice, double default_cost, double left) {
-  DefaultCandidate candidate{context.registry().find(problem.type->name, choice.routine),
-                             choice.params, choice.formats};
+  DefaultCandidate candidate{.routine = context.registry().find(problem.type->name, choice.routine),
+                             .params = choice.params,
+                             .formats = choice.formats};
   if (candidate.routine == nullptr) return candidate;  // a view
   const auto made = context.implement(*candidate.routine, with_formats(problem, choice.formats));
   candidate.cost =
@@ -121,6 +123,18 @@ bool carries_over(const Choice& choice) {
   };
   return std::ranges::any_of(choice.formats.inputs, holds) ||
          std::ranges::any_of(choice.formats.outputs, holds);
+}
+
+// The device that half of the layers or more are on, if it is here; else `otherwise`.
+DeviceId home_of(const RoutineContext& context, const NetProblems& problems,
+                 const RoutinePath& kept, const Choices& lost, DeviceId otherwise) {
+  std::map<DeviceId, std::size_t> layers;
+  for (const Choices* const choices : {&kept.layers, &lost})
+    for (const auto& [id, choice] : *choices) ++layers[device_of(choice.formats)];
+  for (const auto& [device, count] : layers)
+    if (context.registry().device(device) != nullptr && 2 * count >= problems.layers.size())
+      return device;
+  return otherwise;
 }
 
 }  // namespace
@@ -139,8 +153,8 @@ double estimated_adapt_cost(const Shape& shape, const Format& from, const Format
 }
 
 Result<RoutinePath> default_path(const RoutineContext& context, const NetProblems& problems,
-                                 std::span<const std::string> schemas) {
-  const std::vector<DefaultLayer> layers = list_all(context, problems, schemas);
+                                 std::span<const std::string> schemas, DeviceId device) {
+  const std::vector<DefaultLayer> layers = list_all(context, problems, schemas, device);
   if (!has_choices(layers)) return RoutinePath();
   SN_ASSIGN_OR_RETURN(const Selection best, select_least(problems, layers));
   return path_of(layers, best);
@@ -148,8 +162,9 @@ Result<RoutinePath> default_path(const RoutineContext& context, const NetProblem
 
 Result<MendedPath> mend_path(const RoutineContext& context, const NetProblems& problems,
                              std::span<const std::string> schemas, RoutinePath kept,
-                             const Choices& lost, MeasuredOn measured) {
-  const std::vector<DefaultLayer> usual = list_all(context, problems, schemas);
+                             const Choices& lost, MeasuredOn measured, DeviceId device) {
+  const DeviceId home = home_of(context, problems, kept, lost, device);
+  const std::vector<DefaultLayer> usual = list_all(context, problems, schemas, home);
   SN_ASSIGN_OR_RETURN(const Selection whole, select_least(problems, usual));
   const bool is_free = measured == MeasuredOn::other_instructions;  // of floating-point choices
   if (is_free)
@@ -157,7 +172,8 @@ Result<MendedPath> mend_path(const RoutineContext& context, const NetProblems& p
   const double left =
       measured == MeasuredOn::this_machine ? share_left(usual, whole, kept, lost) : 1;
   const DefaultCandidates defaults(context, schemas);
-  std::vector<DefaultLayer> layers = usual;
+  std::vector<DefaultLayer> layers =
+      home.is_host() ? usual : list_all(context, problems, schemas, DeviceId());
   for (std::size_t l = 0; l < layers.size(); ++l) {
     const Problem& problem = problems.layers[l].problem;
     const LayerId id = problems.layers[l].layer->id;
@@ -165,7 +181,10 @@ Result<MendedPath> mend_path(const RoutineContext& context, const NetProblems& p
       layers[l].candidates = {
           kept_candidate(context, problem, choice->second, chosen(usual[l], whole, l).cost, left)};
     else if (const auto gone = lost.find(id);
-             gone != lost.end() && (!is_free || carries_over(gone->second)))
+             gone != lost.end() && !device_of(gone->second.formats).is_host())
+      layers[l].candidates = DefaultCandidates(context, schemas, device_of(gone->second.formats))
+                                 .instead_of(gone->second, problem);
+    else if (gone != lost.end() && (!is_free || carries_over(gone->second)))
       defaults.add_in(gone->second.formats, problem, layers[l].candidates);
     else if (!is_free)  // a path leaves out what has the registry's default choice
       layers[l].candidates.resize(1);

@@ -13,12 +13,15 @@ namespace softneuro {
 // the same on every machine that has the same routines. Data types stay the model's; what is chosen
 // is, for each layer, the plain layout or channels-last. In either, the routine of highest default
 // rank serves, of those whose schema is among `schemas` (patterns; empty: all).
+// Layers that have a routine on `device`, which is in the registry, are there, and views where that
+// saves adapts.
 // Layers whose choice is the registry's default in the plain layout are not in the path: it is
 // empty where that is best for all. Times are 0: nothing was measured.
 // Errors: out_of_memory.
 SN_INTREE Result<RoutinePath> default_path(const RoutineContext& context,
                                            const NetProblems& problems,
-                                           std::span<const std::string> schemas);
+                                           std::span<const std::string> schemas,
+                                           DeviceId device = {});
 
 // A tuned path without the choices that do not apply here.
 struct MendedPath {
@@ -38,10 +41,14 @@ enum class MeasuredOn { this_machine, similar_machine, other_instructions };
 // Which routine is the fastest in floating point does not carry over to a processor with other
 // vector instructions. There, of the processor's choices, only those in 8 bits are kept: they were
 // allowed because they need less arithmetic and memory.
+// A choice on another device is replaced there: by its routine with default parameters, else by
+// another routine for its formats, else as default_path() does. A path that has half of its layers
+// or more on one device counts as a net of that device; others are nets of `device`.
 // Errors: out_of_memory.
 SN_INTREE Result<MendedPath> mend_path(const RoutineContext& context, const NetProblems& problems,
                                        std::span<const std::string> schemas, RoutinePath kept,
-                                       const Choices& lost, MeasuredOn measured);
+                                       const Choices& lost, MeasuredOn measured,
+                                       DeviceId device = {});
 
 // Implementation::speed() of cpu/naive, which computes one element after the other in double.
 inline constexpr double kNaiveSpeed = 0.01;

@@ -78,9 +78,11 @@ Tensor random_input(const TensorDef& def, const Shape& shape, std::uint32_t seed
 
 }  // namespace
 
-SplitNet split_net(std::string name, Graph graph, std::vector<Shape> shapes) {
+SplitNet split_net(std::string name, Graph graph, std::vector<Shape> shapes,
+                   std::shared_ptr<TestControl> control) {
   SplitNet net;
   net.name = std::move(name);
+  net.control = std::move(control);
   NetOptions options;
   options.threads = 1;
   net.runtime = make_runtime(options).value();
@@ -109,8 +111,8 @@ std::vector<SplitNet> split_nets() {
   return nets;
 }
 
-SplitNet attention_net() {
-  return split_net("attention", attention(), {});
+SplitNet attention_net(std::shared_ptr<TestControl> control) {
+  return split_net("attention", attention(), {}, std::move(control));
 }
 
 SplitNet branching_net() {

@@ -36,11 +36,12 @@ struct SplitNet {
   std::vector<Tensor> run(const std::shared_ptr<const Plan>& plan) const;
 };
 
-SplitNet split_net(std::string name, Graph graph, std::vector<Shape> shapes);
+SplitNet split_net(std::string name, Graph graph, std::vector<Shape> shapes,
+                   std::shared_ptr<TestControl> control = std::make_shared<TestControl>());
 // A trained CNN, attention, a recurrent net, integers and masks, a net with branches.
 std::vector<SplitNet> split_nets();
 // Two of them alone.
-SplitNet attention_net();
+SplitNet attention_net(std::shared_ptr<TestControl> control = std::make_shared<TestControl>());
 SplitNet branching_net();
 
 }  // namespace softneuro::test

@@ -348,6 +348,9 @@ class TestImplementation final : public Implementation {
  protected:
   Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
                                                 const PackedWeights& packed) const override {
+    const auto& gives_none = device_.control->gives_no_kernel;
+    if (gives_none && gives_none(routine().descriptor().str(), problem()))
+      return failed("it gives no kernel");
     SN_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, host_->create(host_->default_params()));
     const auto& microseconds = device_.control->microseconds;
     return std::unique_ptr<Kernel>(
@@ -362,11 +365,17 @@ class TestImplementation final : public Implementation {
 
 class TestRoutine final : public Routine {
  public:
-  TestRoutine(const std::string& layer_type, const TestDevice& device)
-      : Routine(layer_type, std::string(device.id().c_str()) + "/pages"), device_(device) {}
+  TestRoutine(const std::string& layer_type, const TestDevice& device, const std::string& name)
+      : Routine(layer_type, device.id().c_str() + name), device_(device) {}
 
  protected:
   bool supports_post_ops(const Problem&) const override { return true; }
+  Applicability applicable(const Problem& problem) const override {
+    const auto& refuses = device_.control->refuses;
+    return refuses && refuses(descriptor().str(), problem)
+               ? Applicability::no("the test refuses it")
+               : Applicability::yes();
+  }
   Result<std::shared_ptr<Implementation>> make_implementation(
       ProblemPtr problem, const RoutineContext& context) const override {
     const Routine& naive = *context.registry().find(layer_type(), "cpu/naive");
@@ -393,7 +402,9 @@ Status add_test_device(Registry& registry, std::shared_ptr<TestControl> control,
   SN_RETURN_IF_ERROR(add_device(registry, std::move(device)));
   for (const Routine* routine : registry.all())
     if (routine->descriptor().str() == "cpu/naive" && works_there(*routine, registry))
-      SN_RETURN_IF_ERROR(registry.add(std::make_unique<TestRoutine>(routine->layer_type(), added)));
+      for (const std::string& name : added.control->routines)
+        SN_RETURN_IF_ERROR(
+            registry.add(std::make_unique<TestRoutine>(routine->layer_type(), added, name)));
   return {};
 }
 

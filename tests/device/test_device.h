@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "core/routine/registry.h"
 
@@ -20,7 +21,14 @@ inline constexpr int kFaultCount = 7;
 // How a test device behaves, and what it saw. Shared with the test; thread safe.
 class TestControl {
  public:
-  std::string name = "test device";  // Device::name(): set before the device is added
+  // Set before the device is added. Device::name(), and what its routines are called after the
+  // device's name.
+  std::string name = "test device";
+  std::vector<std::string> routines = {"/pages"};
+  // Whether a routine of that name does not apply to a problem; whether it applies, but gives no
+  // kernel. Not set: neither.
+  std::function<bool(const std::string& routine, const Problem&)> refuses;
+  std::function<bool(const std::string& routine, const Problem&)> gives_no_kernel;
   // Microseconds that a kernel takes by the device's clock, and by a SettableClock; not set: none.
   std::function<double(const Problem&)> microseconds;
   // The same of a copy.
@@ -64,8 +72,9 @@ class TestControl {
   std::atomic<int> calls_[kFaultCount] = {};
 };
 
-// Adds a device, and for every layer type that has cpu/naive, and whose shapes do not
-// depend on data, a routine DEVICE/pages: that one at work on the device's pages.
+// Adds a device, and for every layer type that has cpu/naive, and whose shapes do not depend on
+// data, a routine DEVICE/pages, or those of TestControl::routines: that one at work on the device's
+// pages.
 Status add_test_device(Registry& registry, std::shared_ptr<TestControl> control,
                        DeviceId id = *DeviceId::parse("test"));
 

@@ -491,10 +491,10 @@ TEST_CASE("tune: --device chooses schemas; one that is absent, or contradicts th
                                {}, path);
   CHECK(report.at("layers").size() > 0);
   const std::tuple<const char*, const char*, int, const char*> wrong[] = {
-      {"nowhere:0", "", 1, "nowhere:float32"},
+      {"nowhere", "", 1, "no device 'nowhere'"},
       {"cpu", "nowhere:float32", 2, "leaves out the schema nowhere:float32"},
-      {"nowhere:0", "cpu:float16", 2, "none of the schemas"},
-      {"nowhere:1", "", 2, "CUDA_VISIBLE_DEVICES"}};
+      {"nowhere=0", "cpu:float16", 2, "none of the schemas"},
+      {"cuda:1", "", 2, "cuda=1"}};
   for (const auto& [device, schemas, status, message] : wrong) {
     std::vector<std::string> arguments = {"tune", shapes_net(), "--device", device, "--no-cache"};
     if (*schemas != 0) arguments.insert(arguments.end(), {"--schemas", schemas});

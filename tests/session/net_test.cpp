@@ -503,3 +503,22 @@ TEST_CASE("host pools are used, and options are checked", "[net]") {
   many.threads = -3;
   CHECK_FALSE(NetAccess::from_graph(b.graph, many).ok());
 }
+
+TEST_CASE("a device that is not here is not_found, one that is none an invalid argument", "[net]") {
+  Builder b;
+  b.graph.outputs = {b.unary("relu", "act", b.input("x", {Dim(1)}))};
+  const auto with = [&](const std::string& device) {
+    NetOptions options;
+    options.device = device;
+    return NetAccess::from_graph(b.graph, options).status();
+  };
+  CHECK(with("").ok());
+  CHECK(with("cpu").ok());
+  const Status absent = with("nowhere=1");
+  CHECK(absent.code() == StatusCode::not_found);
+  CHECK(absent.message().find("no device 'nowhere' here, only cpu") != std::string::npos);
+  for (const char* const wrong : {"cpu=1", "cuda=", "cuda=-1", "cuda=1x", "=1", "CUDA", "cuda:1"}) {
+    CAPTURE(wrong);
+    CHECK(with(wrong).code() == StatusCode::invalid_argument);
+  }
+}

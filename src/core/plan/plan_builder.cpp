@@ -482,6 +482,48 @@ Result<ImplementationPtr> implement_chosen(const Runtime& runtime, const Layer& 
 
 }  // namespace
 
+namespace {
+
+Result<PreparedKernel> make_kernel(const PlanImpl& plan, const Layer& layer,
+                                   const Implementation& implementation,
+                                   const RoutineParams& params) {
+  PreparedKernel prepared;
+  prepared.routine = &implementation.routine();
+  prepared.params = params;
+  const auto context = [&] {
+    return fmt::format("layer '{}', routine {}", layer.name, prepared.routine->descriptor().str());
+  };
+  auto packed = plan.runtime->packed_weights().get(layer, implementation, params,
+                                                   has_graph_constants(plan, layer));
+  if (!packed.ok()) return Status(packed.status()).with_context(context());
+  auto kernel = implementation.create(params, *packed);
+  if (!kernel.ok()) return Status(kernel.status()).with_context(context());
+  prepared.kernel = std::move(*kernel);
+  prepared.packed = {static_cast<const std::byte*>(packed->bytes.data()), packed->bytes.bytes()};
+  return prepared;
+}
+
+// A library of a device may refuse on one machine what it made on another: the layer stays on its
+// device, by another routine that takes the same formats. `failed`: why the chosen one is not made.
+Result<PreparedKernel> make_other_kernel(const PlanImpl& plan, const Layer& layer,
+                                         const Implementation& chosen, const ProblemPtr& problem,
+                                         Status failed) {
+  const bool may_other_do =
+      failed.code() == StatusCode::unsupported || failed.code() == StatusCode::device_failed;
+  if (chosen.routine().descriptor().device.is_host() || !may_other_do) return failed;
+  for (const ImplementationPtr& other :
+       plan.runtime->routine_context().instead_of(chosen.routine(), problem)) {
+    auto prepared = make_kernel(plan, layer, *other, other->default_params());
+    if (!prepared.ok()) continue;
+    plan.runtime->log(LogLevel::warning, fmt::format("{}: {} is used instead", failed.message(),
+                                                     other->routine().descriptor().str()));
+    return prepared;
+  }
+  return failed;
+}
+
+}  // namespace
+
 Result<PreparedKernel> prepare_kernel(const PlanImpl& plan, const Layer& layer, Problem problem,
                                       const Choice* choice, ImplementationPtr made) {
   Runtime& runtime = *plan.runtime;
@@ -490,26 +532,17 @@ Result<PreparedKernel> prepare_kernel(const PlanImpl& plan, const Layer& layer, 
   if (implementation == nullptr) {
     SN_ASSIGN_OR_RETURN(implementation, implement_chosen(runtime, layer, shared, choice));
   }
-  PreparedKernel prepared;
+  RoutineParams params;
   if (implementation != nullptr) {
-    prepared.params = choice->params;
+    params = choice->params;
   } else {
     SN_ASSIGN_OR_RETURN(implementation,
                         runtime.routine_context().default_choice(shared, runtime.schemas()));
-    prepared.params = implementation->default_params();
+    params = implementation->default_params();
   }
-  prepared.routine = &implementation->routine();
-  const auto context = [&] {
-    return fmt::format("layer '{}', routine {}", layer.name, prepared.routine->descriptor().str());
-  };
-  auto packed = runtime.packed_weights().get(layer, *implementation, prepared.params,
-                                             has_graph_constants(plan, layer));
-  if (!packed.ok()) return Status(packed.status()).with_context(context());
-  auto kernel = implementation->create(prepared.params, *packed);
-  if (!kernel.ok()) return Status(kernel.status()).with_context(context());
-  prepared.kernel = std::move(*kernel);
-  prepared.packed = {static_cast<const std::byte*>(packed->bytes.data()), packed->bytes.bytes()};
-  return prepared;
+  auto prepared = make_kernel(plan, layer, *implementation, params);
+  if (prepared.ok()) return prepared;
+  return make_other_kernel(plan, layer, *implementation, shared, prepared.status());
 }
 
 Result<std::shared_ptr<const Plan>> build_plan(std::shared_ptr<Runtime> runtime,

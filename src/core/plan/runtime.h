@@ -24,6 +24,7 @@ class Runtime {
     ThreadPool* pool;                        // not null
     LogCallback log;
     std::vector<std::string> schemas;  // patterns that default choices keep to; empty: all
+    DeviceId device = {};              // that untuned nets run on as far as it has routines
   };
   explicit Runtime(Parts parts)
       : parts_(std::move(parts)), packed_weights_(parts_.registry, *parts_.allocator) {}
@@ -40,6 +41,7 @@ class Runtime {
     return parts_.owned_pool != nullptr && parts_.allocator == &default_allocator();
   }
   const std::vector<std::string>& schemas() const { return parts_.schemas; }
+  DeviceId device() const { return parts_.device; }
   void log(LogLevel level, std::string_view message) const {
     if (parts_.log) parts_.log(level, printable_text(std::string(message)));
   }

@@ -36,6 +36,13 @@ bool follows_schema(const Spec& spec) {
 
 }  // namespace
 
+DeviceId device_of(const FormatTuple& formats) {
+  for (const std::vector<Format>* const side : {&formats.inputs, &formats.outputs})
+    for (const Format& format : *side)
+      if (!format.device.is_host()) return format.device;
+  return {};
+}
+
 bool is_real(DataType type) {
   return type == DataType::float32 || type == DataType::float16 || type == DataType::bfloat16 ||
          type == DataType::qint8;

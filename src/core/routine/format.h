@@ -36,6 +36,8 @@ struct FormatTuple {
   bool operator==(const FormatTuple&) const = default;
 };
 
+// Where any of the tensors is that is not on the host; the host if none is.
+SN_INTREE DeviceId device_of(const FormatTuple& formats);
 // Real numbers: the tensors whose data type a schema may change.
 SN_INTREE bool is_real(DataType type);
 

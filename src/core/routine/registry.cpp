@@ -72,6 +72,11 @@ const Routine* Registry::find(std::string_view layer_type, std::string_view desc
   return nullptr;
 }
 
+int Registry::device_number(DeviceId id) const {
+  const auto found = device_numbers_.find(id);
+  return found == device_numbers_.end() ? 0 : found->second;
+}
+
 Status Registry::add_device(std::unique_ptr<Device> device) {
   const DeviceId id = device->id();
   if (id.is_host() || !devices_.emplace(id, std::move(device)).second)

@@ -29,6 +29,9 @@ class SN_INTREE Registry {
   ~Registry();
 
   const LayerTypes& layer_types() const { return *types_; }
+  // Which of several devices behind the name `id` a plugin shall add; 0 where nothing was said.
+  void set_device_number(DeviceId id, int number) { device_numbers_[id] = number; }
+  int device_number(DeviceId id) const;
   // A device of that id that is there already is an error.
   Status add_device(std::unique_ptr<Device> device);
   // nullptr if there is none, and for the host.
@@ -53,6 +56,7 @@ class SN_INTREE Registry {
 
  private:
   const LayerTypes* types_;
+  std::map<DeviceId, int> device_numbers_;
   std::map<DeviceId, std::unique_ptr<Device>> devices_;
   std::map<DeviceId, UnfusedPostOps> unfused_post_ops_;
   std::vector<std::unique_ptr<const Routine>> routines_;  // sorted by (layer type, descriptor)

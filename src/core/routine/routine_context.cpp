@@ -168,6 +168,20 @@ std::vector<RoutineAnswer> RoutineContext::explain(const ProblemPtr& problem) co
   return answers;
 }
 
+std::vector<ImplementationPtr> RoutineContext::instead_of(const Routine& routine,
+                                                          const ProblemPtr& problem) const {
+  std::vector<ImplementationPtr> others;
+  for (const Routine* const other : registry_->routines(problem->type->name)) {
+    if (other == &routine || other->descriptor().device != routine.descriptor().device) continue;
+    if (auto made = implement(*other, problem); made.ok()) others.push_back(*std::move(made));
+  }
+  std::stable_sort(others.begin(), others.end(),
+                   [](const ImplementationPtr& a, const ImplementationPtr& b) {
+                     return a->routine().facts().default_rank > b->routine().facts().default_rank;
+                   });
+  return others;
+}
+
 Result<ImplementationPtr> RoutineContext::default_choice(
     const ProblemPtr& problem, std::span<const std::string> schemas) const {
   for (const Routine* routine : ranked(*registry_, *problem, schemas))

@@ -13,6 +13,8 @@
 namespace softneuro {
 namespace {
 
+constexpr const char* kHostFloat32 = "cpu:float32";
+
 bool same_quantization(const TensorSpec& a, const TensorSpec& b) {
   if (!a.quantization || !b.quantization) return false;
   return a.quantization->is_signed == b.quantization->is_signed &&
@@ -24,7 +26,10 @@ bool same_quantization(const TensorSpec& a, const TensorSpec& b) {
 // A view passes on the bytes: plain, on any device, of any type whose bytes mean the same on both
 // sides.
 std::vector<Candidate> view_candidates(const Registry& registry, const Problem& problem,
-                                       const std::vector<std::string>& schemas) {
+                                       std::vector<std::string> schemas) {
+  // Between layers of a device that have float32 routines only.
+  const std::vector<std::string> float32 = float32_schemas(schemas);
+  schemas.insert(schemas.end(), float32.begin(), float32.end() - 1);
   std::vector<Candidate> candidates;
   const FormatTuple model_formats = formats_of(problem);
   const auto add = [&](DeviceId device, DataType type) {
@@ -288,12 +293,22 @@ std::vector<Candidate> list_fixed_candidates(const RoutineContext& context, cons
   return candidates;
 }
 
+std::vector<std::string> float32_schemas(std::span<const std::string> schemas) {
+  std::vector<std::string> found;
+  for (const std::string& schema : schemas) {
+    std::string float32 = schema.substr(0, schema.find(':')) + ":float32";
+    if (float32 != kHostFloat32 && std::ranges::find(found, float32) == found.end())
+      found.push_back(std::move(float32));
+  }
+  found.emplace_back(kHostFloat32);
+  return found;
+}
+
 Result<std::vector<LayerCandidates>> list_candidates(const RoutineContext& context,
                                                      const NetProblems& problems,
                                                      const CandidateRules& rules) {
   SN_RETURN_IF_ERROR(check_pins(problems, rules));
   CandidateRules float32 = rules;  // for layers that the schemas leave without any
-  float32.schemas = {"cpu:float32"};
   std::vector<LayerCandidates> layers;
   std::map<std::string, std::size_t> first_of;
   for (const LayerProblem& layer : problems.layers) {
@@ -319,7 +334,11 @@ Result<std::vector<LayerCandidates>> list_candidates(const RoutineContext& conte
     if (entry.candidates.empty()) {
       if (pinned != rules.selection.pin.end()) return pin_fails(context, model, pinned->second);
       entry.fallback = true;
-      add_candidates(context, layer, float32, entry.candidates);
+      for (const std::string& schema : float32_schemas(rules.schemas)) {
+        float32.schemas = {schema};
+        add_candidates(context, layer, float32, entry.candidates);
+        if (!entry.candidates.empty()) break;
+      }
     }
     if (entry.candidates.empty() && !rules.selection.avoid.empty())
       return unsupported("layer '{}': every routine that could compute it is excluded ({})",

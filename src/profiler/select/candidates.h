@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -65,7 +66,11 @@ bool matches_name(const RoutineDescriptor& descriptor, const std::string& patter
 bool is_allowed(const CandidateRules& rules, const std::string& layer,
                 const RoutineDescriptor& descriptor);
 
-// The candidates of every layer of `problems`, in order. Those on naive routines are left
+// The float32 schemas for layers that have no routine in `schemas`, in this order: those of the
+// devices that these name, then the host's.
+std::vector<std::string> float32_schemas(std::span<const std::string> schemas);
+// The candidates of every layer of `problems`, in order. A layer without a routine in rules.schemas
+// has those of the first of float32_schemas() that gives it any. Those on naive routines are left
 // out where there is any other. unsupported if a layer has none at all.
 SN_INTREE Result<std::vector<LayerCandidates>> list_candidates(const RoutineContext& context,
                                                                const NetProblems& problems,

@@ -23,11 +23,15 @@ std::set<Kind> SearchSpace::kinds(bool fallbacks) const {
 
 std::function<bool(const LayerCandidates&, const Candidate&)> only_kind(const Kind& kind) {
   return [kind](const LayerCandidates& layer, const Candidate& candidate) {
-    if (candidate.routine == nullptr || kind_of(candidate) == kind) return true;
-    const bool has_kind = std::ranges::any_of(layer.candidates, [&](const Candidate& c) {
-      return c.routine != nullptr && kind_of(c) == kind && c.is_usable();
-    });
-    return !has_kind && kind_of(candidate) == Kind(DeviceId(), DataType::float32);
+    if (candidate.routine == nullptr) return true;
+    for (const Kind& served : {kind, Kind(kind.first, DataType::float32)}) {
+      if (kind_of(candidate) == served) return true;
+      if (std::ranges::any_of(layer.candidates, [&](const Candidate& c) {
+            return c.routine != nullptr && kind_of(c) == served && c.is_usable();
+          }))
+        return false;
+    }
+    return kind_of(candidate) == Kind(DeviceId(), DataType::float32);
   };
 }
 

@@ -44,8 +44,8 @@ struct SearchSpace {
   std::unordered_map<LayerId, std::size_t> index_of;  // in `layers`
 };
 
-// SelectionRules::allowed: candidates of `kind`, and the host's float32 ones of layers that have
-// none.
+// SelectionRules::allowed: candidates of `kind`; of layers that have none, the float32 ones of its
+// device, or of the host where that has none either.
 std::function<bool(const LayerCandidates&, const Candidate&)> only_kind(const Kind& kind);
 // The same: only float32 where a layer has it; the rest is computed as it must be.
 bool only_float32(const LayerCandidates& layer, const Candidate& candidate);

@@ -126,7 +126,7 @@ Result<std::map<DataType, std::size_t>> Fp16Overflow::drop_candidates(
   const auto is_empty = [](const LayerCandidates& entry) { return entry.candidates.empty(); };
   if (std::any_of(layers.begin(), layers.end(), is_empty)) {
     CandidateRules single = rules;
-    single.schemas = {"cpu:float32"};
+    single.schemas = {float32_schemas(rules.schemas).front()};
     SN_ASSIGN_OR_RETURN(const std::vector<LayerCandidates> floats,
                         list_candidates(context, problems, single));
     for (std::size_t l = 0; l < layers.size(); ++l)

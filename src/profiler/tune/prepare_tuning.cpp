@@ -116,6 +116,7 @@ Result<std::shared_ptr<const Graph>> calibrated(const std::shared_ptr<const Grap
                                                 const SampleSet& samples, const Warn& warn) {
   if (tuning.progress) tuning.progress({.stage = "calibrate", .total = samples.size()});
   options.schemas = {"cpu:float32:plain"};
+  options.device.clear();
   auto annotated = std::make_shared<Graph>(*graph);
   forget_calibration(*annotated);
   SN_ASSIGN_OR_RETURN(const Net net, NetAccess::from_graph(*annotated, options));

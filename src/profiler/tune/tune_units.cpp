@@ -51,8 +51,9 @@ Status UnitStage::find_candidates() {
   const RoutineContext routines = job.runtime->routine_context();
   std::vector<LayerCandidates>& layers = context_.space.layers;
   SN_ASSIGN_OR_RETURN(problems_, infer_problems(job.runtime, job.graph, job.shapes));
-  SN_ASSIGN_OR_RETURN(context_.default_path,
-                      default_path(routines, problems_, job.runtime->schemas()));
+  SN_ASSIGN_OR_RETURN(
+      context_.default_path,
+      default_path(routines, problems_, job.runtime->schemas(), job.runtime->device()));
   if (const auto& known = job.known_path;
       known && context_.is_time_limited() && applies(routines, problems_, *known))
     context_.known_path = known;
@@ -206,16 +207,20 @@ void UnitStage::assume_default(LayerCandidates& layer) const {
 // For a layer that no candidate computes well enough, as where random inputs pass float16's range.
 Status UnitStage::fall_back_to_float32(std::size_t index) {
   CandidateRules rules = context_.job.rules;
-  rules.schemas = {"cpu:float32"};
   LayerCandidates& layer = context_.space.layers[index];
   std::erase_if(rules.selection.pin,
                 [&](const auto& pin) { return pin.first != layer.layer.layer->name; });
-  SN_ASSIGN_OR_RETURN(std::vector<LayerCandidates> alone,
-                      list_candidates(context_.job.runtime->routine_context(),
-                                      {problems_.graph, {layer.layer}}, rules));
-  layer.candidates = std::move(alone[0].candidates);
-  layer.fallback = true;
-  return units_.profile(layer.layer.problem, layer.candidates);
+  for (const std::string& schema : float32_schemas(context_.job.rules.schemas)) {
+    rules.schemas = {schema};
+    SN_ASSIGN_OR_RETURN(std::vector<LayerCandidates> alone,
+                        list_candidates(context_.job.runtime->routine_context(),
+                                        {problems_.graph, {layer.layer}}, rules));
+    layer.candidates = std::move(alone[0].candidates);
+    layer.fallback = true;
+    SN_RETURN_IF_ERROR(units_.profile(layer.layer.problem, layer.candidates));
+    if (std::ranges::any_of(layer.candidates, &Candidate::is_usable)) break;
+  }
+  return {};
 }
 
 Result<AdaptChoice> UnitStage::measure_adapt(TensorId tensor, const Format& from,
