@@ -14,6 +14,14 @@ extern "C" {
 
 typedef struct sn_session sn_session;
 
+/* An input or output that the caller has on a device ("cuda"): Net::plan in net.h. */
+typedef struct sn_tensor_place {
+  size_t struct_size;
+  const char* name;
+  const char* device;
+} sn_tensor_place;
+#define SN_TENSOR_PLACE_INIT SN_INIT(sn_tensor_place)
+
 typedef struct sn_session_options {
   size_t struct_size;
   const sn_allocator* allocator; /* for the arena, and, during runs, for tensors and workspace whose
@@ -22,6 +30,11 @@ typedef struct sn_session_options {
                                        name that is an output already adds none */
   size_t extra_output_count;
   const sn_cancel* cancel; /* stops the planning, which then gives SN_CANCELLED */
+  /* Inputs and outputs that are on a device, also after sn_session_set_shapes; all others are on
+   * the host. SN_NOT_FOUND: no such tensor or device; SN_UNSUPPORTED: an output that cannot be
+   * there. */
+  const sn_tensor_place* places;
+  size_t place_count;
 } sn_session_options;
 #define SN_SESSION_OPTIONS_INIT SN_INIT(sn_session_options)
 

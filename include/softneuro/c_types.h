@@ -94,6 +94,9 @@ typedef struct sn_tensor {
   int64_t dims[SN_MAX_RANK];
   void* data;   /* the library never writes through those of inputs */
   size_t bytes; /* of all elements */
+  /* Where `data` is: "" or "cpu": memory of this process; "cuda": an address of the GPU, aligned to
+   * 16, of an input or output that sn_session_options.devices has there. */
+  char device[16];
 } sn_tensor;
 
 /* What is known of an input or output. Pointers are valid as long as the net or session that gave

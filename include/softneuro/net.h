@@ -209,8 +209,8 @@ class SN_API Net {
   // In one call: name → tensor in, name → tensor out: newly allocated from
   // NetOptions::allocator for each call, owned by the returned tensors. Plans the shapes of
   // `inputs` if they were not planned before. With `outputs`, only those are returned: any names of
-  // graph outputs or intermediate tensors; the net's own outputs are computed as well.
-  // `options.cancel` stops the planning, too.
+  // graph outputs or intermediate tensors; the net's own outputs are computed as well. Inputs may
+  // be on a device (plan()); outputs are on the host. `options.cancel` stops the planning, too.
   // Errors: those of plan(); invalid_argument (an input is missing or has another data type; values
   // that a layer cannot take, such as an index out of range), what a plugin's kernel returns.
   Result<NamedTensors> run(const NamedTensors& inputs, std::span<const std::string> outputs = {},
@@ -224,12 +224,18 @@ class SN_API Net {
   // inputs of static shape, and, once the net has a tuned path, all others: they take the shape of
   // its first one (tuned_paths()[0]). `extra_outputs`: intermediate tensors, by name, to be
   // appended to the net's own outputs; a name that is an output already adds none. `cancel` as for
-  // prepare(). Errors: not_found (no such input or tensor), invalid_argument (a shape does not fit
+  // prepare(). `devices`: inputs and outputs, by name, that the caller has on a device of a plugin
+  // (Tensor::borrow_device); others are on the host. Their bytes are in the plain layout and the
+  // model's data type, aligned to 16, in memory that the device's own library gave for the GPU of
+  // the net; inputs are there when a run begins, outputs when it has ended. An output that is an
+  // input, a constant or the same as another one, or whose shape depends on data, is unsupported
+  // there. Errors: not_found (no such input or tensor), invalid_argument (a shape does not fit
   // the model or another input, or is missing), invalid_model (a layer cannot take these shapes),
   // unsupported (no routine for a layer here), out_of_memory, cancelled, device_failed.
-  Result<std::shared_ptr<const Plan>> plan(
-      const NamedShapes& shapes = {}, std::span<const std::string> extra_outputs = {},
-      const std::atomic<bool>* cancel = nullptr) const noexcept;
+  Result<std::shared_ptr<const Plan>> plan(const NamedShapes& shapes = {},
+                                           std::span<const std::string> extra_outputs = {},
+                                           const std::atomic<bool>* cancel = nullptr,
+                                           const NamedDevices& devices = {}) const noexcept;
 
  private:
   struct Impl;

@@ -95,6 +95,11 @@ class SN_API Tensor {
   // Read-only memory of the caller; mutable_data() gives null.
   static Result<Tensor> borrow_const(DataType type, const Shape& shape, const void* data,
                                      std::size_t bytes, Layout layout = Layout::plain) noexcept;
+  // Writable memory of the caller on another device: `data` is an address there. Plain layout. Only
+  // sessions whose plan has an input or output there take it (Net::plan, `devices`): its bytes
+  // cannot be viewed, changed or cloned here.
+  static Result<Tensor> borrow_device(DataType type, const Shape& shape, DeviceId device,
+                                      void* data, std::size_t bytes) noexcept;
   // Read-only memory that stays valid as long as `owner` lives (a file mapping).
   static Result<Tensor> share(DataType type, const Shape& shape, const void* data,
                               std::size_t bytes, std::shared_ptr<const void> owner,
@@ -135,13 +140,17 @@ class SN_API Tensor {
   const Shape& shape() const noexcept { return shape_; }
   std::int64_t elements() const noexcept { return shape_.elements(); }
   std::size_t bytes() const noexcept { return bytes_; }
+  // Where its bytes are; the host: memory of this process.
+  DeviceId device() const noexcept { return device_; }
+  // An address of the device.
   const void* data() const noexcept { return data_; }
   bool writable() const noexcept { return writable_; }
   void* mutable_data() noexcept { return writable_ ? const_cast<void*>(data_) : nullptr; }
 
   // All elements as a span, valid until the last copy of the tensor is gone, or, if it borrows, as
   // long as the caller's memory. invalid_argument, with both types, if T is not this tensor's data
-  // type; also for layouts other than plain, and mutable_view() of read-only memory.
+  // type; also for layouts other than plain, bytes on another device, and mutable_view() of
+  // read-only memory.
   template <class T>
   Result<std::span<const T>> view() const noexcept {
     if (Status status = check_view(data_type_of<T>(), false); !status.ok()) return status;
@@ -153,20 +162,20 @@ class SN_API Tensor {
     return mutable_values<T>();
   }
   // The raw storage, in memory order and with the padding of blocked layouts; empty if T is not
-  // this tensor's data type (mutable_values: also for read-only memory). In plain layout the same
-  // elements as view(). Valid as long as its span.
+  // this tensor's data type, or its bytes are on another device (mutable_values: also for read-only
+  // memory). In plain layout the same elements as view(). Valid as long as its span.
   template <class T>
   std::span<const T> values() const noexcept {
-    if (data_type_of<T>() != type_) return {};
+    if (data_type_of<T>() != type_ || !device_.is_host()) return {};
     return {static_cast<const T*>(data_), bytes_ / sizeof(T)};
   }
   template <class T>
   std::span<T> mutable_values() noexcept {
-    if (data_type_of<T>() != type_ || !writable_) return {};
+    if (data_type_of<T>() != type_ || !device_.is_host() || !writable_) return {};
     return {static_cast<T*>(const_cast<void*>(data_)), bytes_ / sizeof(T)};
   }
 
-  // A deep copy in memory from `allocator`.
+  // A deep copy in memory from `allocator`. invalid_argument if its bytes are on another device.
   Result<Tensor> clone(Allocator& allocator = default_allocator()) const noexcept;
   // The same bytes under another shape. invalid_argument for another number of elements, and for
   // layouts other than plain.
@@ -183,6 +192,7 @@ class SN_API Tensor {
   DataType type_ = DataType::undefined;
   Layout layout_ = Layout::plain;
   bool writable_ = false;
+  DeviceId device_;
   Shape shape_;
   std::size_t bytes_ = 0;
   const void* data_ = nullptr;
@@ -192,6 +202,7 @@ class SN_API Tensor {
 // By the name of an input or output.
 using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 using NamedShapes = std::map<std::string, Shape, std::less<>>;
+using NamedDevices = std::map<std::string, DeviceId, std::less<>>;
 
 // Bytes that a tensor takes, with the padding of its layout; −1 for a negative dimension, where
 // that overflows, and for a blocked layout of a rank below 2.

@@ -17,6 +17,7 @@ class Inserter {
     adapt_type_ = builtin_layer_types().find("adapt");
     if (adapt_type_ == nullptr) return internal_error("there is no layer type adapt");
     for (TensorId id = 0; id < produced_.size(); ++id) produced_[id] = model_format(id);
+    for (const TensorId id : graph_->inputs) produced_[id] = callers_format(id);
 
     std::vector<Layer> layers = std::move(graph_->layers());
     std::vector<Layer> done;
@@ -48,6 +49,9 @@ class Inserter {
 
  private:
   Format model_format(TensorId id) const { return {graph_->tensor(id).type, Layout::plain}; }
+  Format callers_format(TensorId id) const {
+    return {graph_->tensor(id).type, Layout::plain, graph_->tensor(id).device};
+  }
 
   // The tensor that holds `id` in `wanted`; makes the layer that computes it, if need be.
   TensorId in_format(TensorId id, const Format& wanted, std::vector<Layer>& done) {
@@ -95,7 +99,7 @@ class Inserter {
   // The adapted tensor takes over the output's name.
   void give_outputs(std::vector<Layer>& done) {
     for (TensorId& output : graph_->outputs) {
-      const TensorId made = in_format(output, model_format(output), done);
+      const TensorId made = in_format(output, callers_format(output), done);
       if (made == output) continue;
       const std::string name = graph_->tensor(output).name;
       if (graph_->tensor(made).name != name) {

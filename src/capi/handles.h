@@ -36,6 +36,7 @@ struct sn_session {
   std::shared_ptr<softneuro::capi::Host> host;
   softneuro::Net net;  // plans other shapes
   std::vector<std::string> extra_outputs;
+  softneuro::NamedDevices devices;
   std::unique_ptr<softneuro::capi::HostAllocator> allocator;
   softneuro::Session session;
   // Room for each run's tensors, taken once.

@@ -6,6 +6,19 @@
 namespace softneuro::capi {
 namespace {
 
+Result<NamedDevices> named_devices(const sn_tensor_place* places, std::size_t count) {
+  NamedDevices named;
+  if (places == nullptr && count > 0) return invalid_argument("sn_session_options.places is null");
+  for (std::size_t i = 0; i < count; ++i) {
+    SN_ASSIGN_OR_RETURN(const sn_tensor_place place, read(element(places, i), "sn_tensor_place"));
+    if (place.name == nullptr || place.device == nullptr)
+      return invalid_argument("sn_session_options.places[{}] has no name or no device", i);
+    SN_ASSIGN_OR_RETURN(const DeviceId device, device_from(place.device));
+    named.emplace(place.name, device);
+  }
+  return named;
+}
+
 Status create(const sn_net& net, const sn_shape* shapes, std::size_t shape_count,
               const sn_session_options& options, sn_session** out) {
   SN_ASSIGN_OR_RETURN(const NamedShapes named, named_shapes(shapes, shape_count));
@@ -13,7 +26,8 @@ Status create(const sn_net& net, const sn_shape* shapes, std::size_t shape_count
                       texts_from(options.extra_outputs, options.extra_output_count,
                                  "sn_session_options.extra_outputs"));
   SN_ASSIGN_OR_RETURN(auto allocator, host_allocator(options.allocator));
-  SN_ASSIGN_OR_RETURN(auto plan, net.net.plan(named, extra, request_of(options.cancel)));
+  SN_ASSIGN_OR_RETURN(NamedDevices devices, named_devices(options.places, options.place_count));
+  SN_ASSIGN_OR_RETURN(auto plan, net.net.plan(named, extra, request_of(options.cancel), devices));
   SessionOptions cpp;
   cpp.allocator = allocator.get();
   SN_ASSIGN_OR_RETURN(Session session, Session::create(std::move(plan), cpp));
@@ -22,6 +36,7 @@ Status create(const sn_net& net, const sn_shape* shapes, std::size_t shape_count
   *out = new sn_session{net.host,
                         net.net,
                         extra,
+                        std::move(devices),
                         std::move(allocator),
                         std::move(session),
                         std::vector<Tensor>(inputs),
@@ -188,8 +203,8 @@ sn_status sn_session_set_shapes(sn_session* session, const sn_shape* shapes, siz
                                 const sn_cancel* cancel) {
   return call_on(session, "the session", [&]() -> Status {
     SN_ASSIGN_OR_RETURN(const NamedShapes named, named_shapes(shapes, shape_count));
-    SN_ASSIGN_OR_RETURN(auto plan,
-                        session->net.plan(named, session->extra_outputs, request_of(cancel)));
+    SN_ASSIGN_OR_RETURN(auto plan, session->net.plan(named, session->extra_outputs,
+                                                     request_of(cancel), session->devices));
     return session->session.set_plan(std::move(plan));
   });
 }

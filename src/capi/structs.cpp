@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 namespace softneuro::capi {
 namespace {
@@ -64,6 +65,13 @@ Result<Shape> shape_from(std::int32_t rank, const std::int64_t* dims, const char
   return shape;
 }
 
+Result<DeviceId> device_from(const char* device) {
+  if (*device == 0) return DeviceId();
+  const std::optional<DeviceId> id = DeviceId::parse(device);
+  if (!id.has_value()) return invalid_argument("'{}' is no name of a device", device);
+  return *id;
+}
+
 Result<Tensor> tensor_from(const sn_tensor& view, bool writable) {
   const char* const name = view.name != nullptr ? view.name : "tensor";
   if (view.data_type == SN_UNDEFINED)
@@ -72,8 +80,13 @@ Result<Tensor> tensor_from(const sn_tensor& view, bool writable) {
     return invalid_argument("'{}' has the unknown data type {}", name, view.data_type);
   SN_ASSIGN_OR_RETURN(const Shape shape, shape_from(view.rank, view.dims, name));
   const auto type = static_cast<DataType>(view.data_type);
-  Result<Tensor> tensor = writable ? Tensor::borrow(type, shape, view.data, view.bytes)
-                                   : Tensor::borrow_const(type, shape, view.data, view.bytes);
+  if (std::memchr(view.device, 0, sizeof view.device) == nullptr)
+    return invalid_argument("'{}': the name of its device does not end", name);
+  SN_ASSIGN_OR_RETURN(const DeviceId device, device_from(view.device));
+  Result<Tensor> tensor = !device.is_host()
+                              ? Tensor::borrow_device(type, shape, device, view.data, view.bytes)
+                          : writable ? Tensor::borrow(type, shape, view.data, view.bytes)
+                                     : Tensor::borrow_const(type, shape, view.data, view.bytes);
   if (!tensor.ok()) return Status(tensor.status()).with_context(name);
   return tensor;
 }
@@ -87,6 +100,8 @@ sn_tensor view_of(const Tensor& tensor, const char* name) {
   std::copy(tensor.shape().dims().begin(), tensor.shape().dims().end(), view.dims);
   view.data = const_cast<void*>(tensor.data());
   view.bytes = tensor.bytes();
+  if (!tensor.device().is_host())
+    std::copy_n(tensor.device().c_str(), sizeof view.device, view.device);
   return view;
 }
 

@@ -45,6 +45,8 @@ T* element(T* array, std::size_t index) {
 
 // A tensor over the caller's memory. Allocates nothing unless it fails.
 SN_INTREE Result<Tensor> tensor_from(const sn_tensor& view, bool writable);
+// "" and "cpu": the host; "cuda".
+Result<DeviceId> device_from(const char* device);
 sn_tensor view_of(const Tensor& tensor, const char* name);
 sn_shape shape_view(const Shape& shape, const char* name);
 Result<Shape> shape_from(std::int32_t rank, const std::int64_t* dims, const char* name);

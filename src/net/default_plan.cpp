@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "adapt/insert_adapts.h"
 #include "core/base/error.h"
 #include "core/base/machine.h"
@@ -16,6 +18,13 @@ MeasuredOn measured_on(const Runtime& runtime, const Graph& graph, const Routine
   return may_differ || vector_instructions(path.machine) == vector_instructions(machine_name())
              ? MeasuredOn::similar_machine
              : MeasuredOn::other_instructions;
+}
+
+// Inputs and outputs on devices need adapts, also without a path.
+bool has_callers_on_devices(const Graph& graph) {
+  const auto is_there = [&](TensorId id) { return !graph.tensor(id).device.is_host(); };
+  return std::ranges::any_of(graph.inputs, is_there) ||
+         std::ranges::any_of(graph.outputs, is_there);
 }
 
 }  // namespace
@@ -39,7 +48,8 @@ Result<std::shared_ptr<const Plan>> build_default_plan(std::shared_ptr<Runtime> 
     SN_ASSIGN_OR_RETURN(
         const RoutinePath path,
         default_path(runtime->routine_context(), problems, runtime->schemas(), runtime->device()));
-    if (path.layers.empty()) return build_plan(runtime, graph, input_shapes, {}, cancel);
+    if (path.layers.empty() && !has_callers_on_devices(*graph))
+      return build_plan(runtime, graph, input_shapes, {}, cancel);
     SN_ASSIGN_OR_RETURN(AdaptedGraph adapted, insert_adapts(*graph, path));
     return build_plan(runtime, std::move(adapted.graph), input_shapes, std::move(adapted.choices),
                       cancel);

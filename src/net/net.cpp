@@ -49,10 +49,25 @@ Status check_shape(const TensorInfo& info, const Shape& shape, SymbolSizes& symb
   return {};
 }
 
-// The graph with more outputs. A tensor that is an output already is not added again.
-Result<std::shared_ptr<const Graph>> with_outputs(const std::shared_ptr<const Graph>& graph,
-                                                  std::span<const std::string> extra) {
-  if (extra.empty()) return graph;
+Status put_on_device(Graph& graph, const std::string& name, DeviceId device) {
+  const TensorId id = graph.find_tensor(name);
+  const auto is_one_of = [&](const std::vector<TensorId>& ids) {
+    return id != kNoTensor && std::find(ids.begin(), ids.end(), id) != ids.end();
+  };
+  if (!is_one_of(graph.inputs) && !is_one_of(graph.outputs))
+    return make_error(StatusCode::not_found,
+                      "the net has no input or output '{}' to be on the device {}", name,
+                      device.c_str());
+  graph.tensor(id).device = device;
+  return {};
+}
+
+// The graph with more outputs, and inputs and outputs on devices. A tensor that is an output
+// already is not added again.
+Result<std::shared_ptr<const Graph>> bound_graph(const std::shared_ptr<const Graph>& graph,
+                                                 std::span<const std::string> extra,
+                                                 const NamedDevices& devices) {
+  if (extra.empty() && devices.empty()) return graph;
   auto copy = std::make_shared<Graph>(*graph);
   for (const std::string& name : extra) {
     const TensorId id = copy->find_tensor(name);
@@ -67,6 +82,7 @@ Result<std::shared_ptr<const Graph>> with_outputs(const std::shared_ptr<const Gr
     if (std::find(copy->outputs.begin(), copy->outputs.end(), id) == copy->outputs.end())
       copy->outputs.push_back(id);
   }
+  for (const auto& [name, device] : devices) SN_RETURN_IF_ERROR(put_on_device(*copy, name, device));
   return std::shared_ptr<const Graph>(std::move(copy));
 }
 
@@ -119,10 +135,13 @@ Result<std::vector<Shape>> Net::Impl::resolve_shapes(const NamedShapes& shapes) 
 
 Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> shapes,
                                                         std::span<const std::string> extra,
+                                                        const NamedDevices& devices,
                                                         const std::atomic<bool>* cancel) {
   std::string key;
   for (const Shape& shape : shapes) key += shape.str() + ';';
   for (const std::string& name : extra) key += fmt::format("{} {};", name.size(), name);
+  for (const auto& [name, device] : devices)
+    if (!device.is_host()) key += fmt::format("{}@{} {};", name.size(), device.c_str(), name);
   std::shared_ptr<const Graph> planned_graph;
   std::shared_ptr<const RoutinePath> path;
   std::size_t planned_revision = 0;
@@ -137,7 +156,7 @@ Result<std::shared_ptr<const Plan>> Net::Impl::plan_for(std::span<const Shape> s
     path = path_for(shapes);
     planned_revision = revision;
   }
-  SN_ASSIGN_OR_RETURN(const auto wanted, with_outputs(planned_graph, extra));
+  SN_ASSIGN_OR_RETURN(const auto wanted, bound_graph(planned_graph, extra, devices));
   std::shared_ptr<const Plan> plan;
   if (path == nullptr) {
     SN_ASSIGN_OR_RETURN(plan, build_default_plan(runtime, wanted, shapes, cancel));
@@ -379,10 +398,11 @@ MemoryReport Net::memory_report() const {
 
 Result<std::shared_ptr<const Plan>> Net::plan(const NamedShapes& shapes,
                                               std::span<const std::string> extra_outputs,
-                                              const std::atomic<bool>* cancel) const noexcept {
+                                              const std::atomic<bool>* cancel,
+                                              const NamedDevices& devices) const noexcept {
   return guarded([&]() -> Result<std::shared_ptr<const Plan>> {
     SN_ASSIGN_OR_RETURN(const std::vector<Shape> resolved, impl_->resolve_shapes(shapes));
-    return impl_->plan_for(resolved, extra_outputs, cancel);
+    return impl_->plan_for(resolved, extra_outputs, devices, cancel);
   });
 }
 
@@ -399,7 +419,11 @@ Result<NamedTensors> Net::run(const NamedTensors& inputs, std::span<const std::s
                               const RunOptions& options) const noexcept {
   return guarded([&]() -> Result<NamedTensors> {
     NamedShapes shapes;
-    for (const auto& [name, tensor] : inputs) shapes.emplace(name, tensor.shape());
+    NamedDevices devices;
+    for (const auto& [name, tensor] : inputs) {
+      shapes.emplace(name, tensor.shape());
+      if (!tensor.device().is_host()) devices.emplace(name, tensor.device());
+    }
     std::vector<Tensor> ordered;
     for (const TensorInfo& info : impl_->inputs) {
       const auto given = inputs.find(info.name);
@@ -414,7 +438,7 @@ Result<NamedTensors> Net::run(const NamedTensors& inputs, std::span<const std::s
                        [&](const TensorInfo& info) { return info.name == name; }))
         extra.push_back(name);
 
-    SN_ASSIGN_OR_RETURN(const auto planned, plan(shapes, extra, options.cancel));
+    SN_ASSIGN_OR_RETURN(const auto planned, plan(shapes, extra, options.cancel, devices));
     SN_ASSIGN_OR_RETURN(Session session, impl_->take_session(planned));
     const auto infos = planned->outputs();
     std::vector<Tensor> outputs(infos.size());

@@ -47,6 +47,7 @@ struct Net::Impl {
   Result<std::vector<Shape>> resolve_shapes(const NamedShapes& shapes) const;
   Result<std::shared_ptr<const Plan>> plan_for(std::span<const Shape> shapes,
                                                std::span<const std::string> extra_outputs,
+                                               const NamedDevices& devices,
                                                const std::atomic<bool>* cancel);
   std::shared_ptr<const Graph> current_graph() const;
   // The tuned path that fits best: the same machine counts before the same shapes, and these before

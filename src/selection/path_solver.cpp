@@ -48,6 +48,10 @@ class Mapper {
     return static_cast<int>(formats_.size()) - 1;
   }
   Format model_format(TensorId id) const { return {graph_.tensor(id).type, Layout::plain}; }
+  // Of an input or output.
+  Format callers_format(TensorId id) const {
+    return {graph_.tensor(id).type, Layout::plain, graph_.tensor(id).device};
+  }
 
   void add_tensors() {
     problem_.tensors.resize(graph_.tensor_count());
@@ -57,6 +61,10 @@ class Mapper {
     for (TensorId id = 0; id < graph_.tensor_count(); ++id) {
       if (graph_.tensor(id).is_constant()) continue;
       problem_.tensors[id].fixed_format = format_index(model_format(id));
+      made_[id] = {problem_.tensors[id].fixed_format};
+    }
+    for (const TensorId id : graph_.inputs) {
+      problem_.tensors[id].fixed_format = format_index(callers_format(id));
       made_[id] = {problem_.tensors[id].fixed_format};
     }
   }
@@ -75,9 +83,7 @@ class Mapper {
       SN_RETURN_IF_ERROR(add_layer(layer, found->second));
     }
     for (const TensorId id : graph_.outputs)
-      if (!graph_.tensor(id).is_constant()) {
-        want(id, format_index(model_format(id)));
-      }
+      if (!graph_.tensor(id).is_constant()) want(id, format_index(callers_format(id)));
     return {};
   }
 

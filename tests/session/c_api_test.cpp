@@ -516,6 +516,38 @@ TEST_CASE("c api: inner tensors as outputs of a session") {
   REQUIRE(static_cast<const float*>(outputs[2].data)[2] == -30);
 }
 
+TEST_CASE("c api: a place on an absent device, and a tensor that is there, are errors") {
+  const Tensor file = small_net();
+  NetPtr net;
+  SessionPtr session;
+  REQUIRE(sn_net_load_memory(file.data(), file.bytes(), nullptr, &net.net) == SN_OK);
+  sn_tensor_place place = SN_TENSOR_PLACE_INIT;
+  sn_session_options options = SN_SESSION_OPTIONS_INIT;
+  options.places = &place;
+  options.place_count = 1;
+  const sn_shape shape = shape_of_x(1);
+  const auto created = [&](const char* name, const char* device) {
+    place.name = name;
+    place.device = device;
+    return sn_session_create(net.net, &shape, 1, &options, &session.session);
+  };
+  CHECK(created("x", "nowhere") == SN_NOT_FOUND);
+  CHECK(created("none", "cpu") == SN_NOT_FOUND);
+  CHECK(created("x", nullptr) == SN_INVALID_ARGUMENT);
+  CHECK(created("x", "Not a device") == SN_INVALID_ARGUMENT);
+  REQUIRE(created("x", "cpu") == SN_OK);
+  float in[2] = {0, 1};
+  sn_tensor x = matrix(in, 1, 2, "x");
+  CHECK(sn_session_set_input(session.session, &x) == SN_OK);
+  std::strcpy(x.device, "cpu");
+  CHECK(sn_session_set_input(session.session, &x) == SN_OK);
+  std::strcpy(x.device, "nowhere");
+  CHECK(sn_session_set_input(session.session, &x) == SN_INVALID_ARGUMENT);
+  CHECK(std::string(sn_last_error()).find("on the device nowhere") != std::string::npos);
+  std::memset(x.device, 'a', sizeof x.device);
+  CHECK(sn_session_set_input(session.session, &x) == SN_INVALID_ARGUMENT);
+}
+
 TEST_CASE("c api: a tensor that is named twice is one output") {
   const Tensor file = small_net();
   NetPtr net;

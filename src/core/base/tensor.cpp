@@ -90,6 +90,15 @@ Result<Tensor> Tensor::borrow_const(DataType type, const Shape& shape, const voi
   return share(type, shape, data, bytes, nullptr, layout);
 }
 
+Result<Tensor> Tensor::borrow_device(DataType type, const Shape& shape, DeviceId device, void* data,
+                                     std::size_t bytes) noexcept {
+  return guarded([&]() -> Result<Tensor> {
+    SN_ASSIGN_OR_RETURN(Tensor tensor, borrow(type, shape, data, bytes));
+    tensor.device_ = device;
+    return tensor;
+  });
+}
+
 Result<Tensor> Tensor::share(DataType type, const Shape& shape, const void* data, std::size_t bytes,
                              std::shared_ptr<const void> owner, Layout layout) noexcept {
   return guarded([&]() -> Result<Tensor> {
@@ -118,6 +127,8 @@ Status Tensor::check_view(DataType wanted, bool writable) const noexcept {
                               to_string(wanted));
     if (layout_ != Layout::plain)
       return invalid_argument("a tensor in the layout {} has no plain view", to_string(layout_));
+    if (!device_.is_host())
+      return invalid_argument("a tensor on the device {} cannot be viewed", device_.c_str());
     if (writable && !writable_) return invalid_argument("a read-only tensor is viewed for writing");
     return {};
   });
@@ -125,6 +136,10 @@ Status Tensor::check_view(DataType wanted, bool writable) const noexcept {
 
 Result<Tensor> Tensor::clone(Allocator& allocator) const noexcept {
   if (empty()) return Tensor();
+  if (!device_.is_host())
+    return guarded([&]() -> Result<Tensor> {
+      return invalid_argument("a tensor on the device {} cannot be cloned", device_.c_str());
+    });
   Result<Tensor> copy = create(type_, shape_, allocator, layout_);
   if (copy.ok() && bytes_ > 0) std::memcpy(const_cast<void*>(copy->data_), data_, bytes_);
   return copy;

@@ -33,6 +33,8 @@ struct TensorDef {
   // what kernels have packed of them. Its bytes read as zeros; PackedCache sees to it that nobody
   // reads them.
   bool left_out = false;
+  // Of an input or output: where the caller has it. Of a plan's graph only, not saved.
+  DeviceId device;
 
   bool is_constant() const { return !constant.empty(); }
 };

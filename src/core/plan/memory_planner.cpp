@@ -286,12 +286,12 @@ class MemoryPlanner {
     return bytes;
   }
 
-  // Behind the arena: a place for each output, for callers that bind none.
+  // Behind the arena of its device: a place for each output, for callers that bind none.
   void place_outputs() {
-    std::size_t& arena_bytes = plan_.devices[0].arena_bytes;
     for (const TensorId id : plan_.graph->outputs) {
-      plan_.output_offsets.push_back(arena_bytes);
       const PlannedTensor& planned = plan_.tensors[id];
+      std::size_t& arena_bytes = plan_.devices[planned.device].arena_bytes;
+      plan_.output_offsets.push_back(arena_bytes);
       if (planned.storage != Storage::data_dependent) arena_bytes += aligned(planned.bytes);
     }
   }

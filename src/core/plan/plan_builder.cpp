@@ -161,6 +161,19 @@ Status set_outputs(PlanImpl& plan) {
   return {};
 }
 
+// What is copied after the last step is copied by the host.
+Status check_copies(const PlanImpl& plan) {
+  for (const OutputCopy& copy : plan.copies)
+    if (plan.tensors[copy.from].device != 0 ||
+        !plan.graph->tensor(plan.graph->outputs[copy.output]).device.is_host())
+      return unsupported(
+          "output '{}' cannot be on a device: it is an input, a constant, the same bytes as "
+          "another "
+          "output, or of a shape that depends on data; leave it on the host",
+          plan.outputs[copy.output].name);
+  return {};
+}
+
 // What a device writes to the host is there once its stream is synchronised.
 void set_waits(PlanImpl& plan) {
   if (plan.devices.size() == 1) return;
@@ -196,6 +209,7 @@ class PlanBuilder {
     SN_RETURN_IF_ERROR(prepare_kernels());
     SN_RETURN_IF_ERROR(set_outputs(*plan_));
     plan_memory(*plan_);
+    SN_RETURN_IF_ERROR(check_copies(*plan_));
     set_waits(*plan_);
     return PlanAccess::make(std::move(plan_));
   }
@@ -233,7 +247,10 @@ class PlanBuilder {
       planned.storage = Storage::input;
       planned.io_index = static_cast<std::uint32_t>(i);
       planned.type = def.type;
-      planned.format = {def.type, Layout::plain};
+      planned.format = {def.type, Layout::plain, def.device};
+      SN_ASSIGN_OR_RETURN(planned.device, device_of(def.device, [&] {
+                            return fmt::format("input '{}'", def.name);
+                          }));
       planned.shape = shapes[i];
       const std::int64_t bytes = storage_bytes(def.type, shapes[i], Layout::plain);
       if (bytes < 0)
@@ -362,7 +379,9 @@ class PlanBuilder {
       planned.type = graph_.tensor(layer.outputs[i]).type;
       if (planned.type == DataType::undefined || !is_real(spec.type)) planned.type = spec.type;
       planned.format = format_of(spec);
-      SN_ASSIGN_OR_RETURN(planned.device, device_of(spec.device, layer));
+      SN_ASSIGN_OR_RETURN(planned.device, device_of(spec.device, [&] {
+                            return fmt::format("layer '{}'", layer.name);
+                          }));
       planned.shape = spec.shape;
       planned.bytes = static_cast<std::size_t>(storage_bytes(spec.type, spec.shape, spec.layout));
     }
@@ -377,16 +396,17 @@ class PlanBuilder {
     return found == made_.end() ? nullptr : std::move(found->second);
   }
 
-  // Its index in the plan.
-  Result<std::uint32_t> device_of(DeviceId id, const Layer& layer) {
+  // Its index in the plan. `who` says for whom, in messages.
+  template <class Who>
+  Result<std::uint32_t> device_of(DeviceId id, Who&& who) {
     std::vector<PlannedDevice>& devices = plan_->devices;
     for (std::uint32_t d = 0; d < devices.size(); ++d)
       if (devices[d].id == id) return d;
     Device* const device = plan_->runtime->registry().device(id);
     if (device == nullptr)
       return make_error(StatusCode::not_found,
-                        "layer '{}': there is no device '{}' here (softneuro doctor shows why)",
-                        layer.name, id.c_str());
+                        "{}: there is no device '{}' here (softneuro doctor shows why)", who(),
+                        id.c_str());
     devices.push_back({.id = id, .device = device});
     return static_cast<std::uint32_t>(devices.size() - 1);
   }

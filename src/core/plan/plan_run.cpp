@@ -16,13 +16,28 @@ std::string described(const Tensor& tensor) {
   return text;
 }
 
+// Whether a bound tensor is on the device that the plan has it on, where kernels can work with it.
+Status check_place(const PlanImpl& plan, const PlannedTensor& planned, const Tensor& tensor,
+                   const char* what, const std::string& name) {
+  // Kernels of devices read and write whole vectors.
+  constexpr std::size_t kVectorBytes = 16;
+  const DeviceId device = plan.devices[planned.device].id;
+  if (tensor.device() != device)
+    return invalid_argument("{} '{}' is on the device {}, the plan has it on {} (Net::plan)", what,
+                            name, tensor.device().c_str(), device.c_str());
+  if (!device.is_host() && reinterpret_cast<std::uintptr_t>(tensor.data()) % kVectorBytes != 0)
+    return invalid_argument("{} '{}' is on the device {} at an address that is no multiple of {}",
+                            what, name, device.c_str(), kVectorBytes);
+  return {};
+}
+
 }  // namespace
 
 Status check_input(const PlanImpl& plan, std::size_t i, const Tensor& tensor) {
   const PlannedTensor& planned = plan.tensors[plan.graph->inputs[i]];
   if (tensor.data_type() == planned.type && tensor.shape() == planned.shape &&
       tensor.layout() == Layout::plain)
-    return {};
+    return check_place(plan, planned, tensor, "input", plan.inputs[i].name);
   return invalid_argument("input '{}' is {}, the plan takes {} {}", plan.inputs[i].name,
                           described(tensor), to_string(planned.type), planned.shape.str());
 }
@@ -37,7 +52,7 @@ Status check_output(const PlanImpl& plan, std::size_t o, const Tensor& tensor) {
                             fixed ? planned.shape.str() : plan.outputs[o].shape.str());
   if (!tensor.writable() && tensor.bytes() > 0)
     return invalid_argument("output '{}' is bound to read-only memory", plan.outputs[o].name);
-  return {};
+  return check_place(plan, planned, tensor, "output", plan.outputs[o].name);
 }
 
 Status PlanRun::init(const PlanRun* before) {
@@ -56,9 +71,11 @@ Status PlanRun::init(const PlanRun* before) {
   for (std::size_t o = 0; o < session_outputs_.size(); ++o) {
     if (!plan_.has_fixed_shape(o)) continue;
     const PlannedTensor& planned = plan_.tensors[plan_.graph->outputs[o]];
-    SN_ASSIGN_OR_RETURN(session_outputs_[o],
-                        Tensor::borrow(planned.type, planned.shape,
-                                       base() + plan_.output_offsets[o], planned.bytes));
+    const DeviceId device = plan_.devices[planned.device].id;
+    SN_ASSIGN_OR_RETURN(
+        session_outputs_[o],
+        Tensor::borrow_device(planned.type, planned.shape, device,
+                              base(planned.device) + plan_.output_offsets[o], planned.bytes));
   }
   for (const Step& step : plan_.steps) SN_RETURN_IF_ERROR(add_step(step));
   return {};
