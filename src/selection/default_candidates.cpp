@@ -113,7 +113,7 @@ bool DefaultCandidates::is_eligible(const Routine& routine) const {
   const RoutineDescriptor& descriptor = routine.descriptor();
   const RoutineFacts facts = routine.facts();
   return facts.default_rank > 0 && descriptor.device.is_host() && !facts.is_childnet &&
-         (schemas_.empty() || matches_any_schema(descriptor, schemas_));
+         is_default_schema(descriptor, schemas_);
 }
 
 }  // namespace softneuro

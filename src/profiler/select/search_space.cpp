@@ -6,7 +6,7 @@ namespace softneuro {
 
 Kind kind_of(const Candidate& candidate) {
   const RoutineDescriptor& descriptor = candidate.routine->descriptor();
-  return {descriptor.device, descriptor.type};
+  return {descriptor.device, descriptor.precision()};
 }
 
 void SearchSpace::make_index() {
@@ -23,11 +23,15 @@ std::set<Kind> SearchSpace::kinds(bool fallbacks) const {
 
 std::function<bool(const LayerCandidates&, const Candidate&)> only_kind(const Kind& kind) {
   return [kind](const LayerCandidates& layer, const Candidate& candidate) {
-    if (candidate.routine == nullptr || kind_of(candidate) == kind) return true;
-    const bool has_kind = std::ranges::any_of(layer.candidates, [&](const Candidate& c) {
-      return c.routine != nullptr && kind_of(c) == kind && c.is_usable();
-    });
-    return !has_kind && kind_of(candidate) == Kind(DeviceId(), DataType::float32);
+    if (candidate.routine == nullptr) return true;
+    const auto has = [&](const Kind& wanted) {
+      return std::ranges::any_of(layer.candidates, [&](const Candidate& c) {
+        return c.routine != nullptr && kind_of(c) == wanted && c.is_usable();
+      });
+    };
+    for (const Kind& wanted : {kind, Kind(kind.first, kind.second.type)})
+      if (has(wanted)) return kind_of(candidate) == wanted;
+    return kind_of(candidate) == Kind(DeviceId(), DataType::float32);
   };
 }
 
