@@ -85,28 +85,29 @@ std::string layer_of(const Graph& graph, const std::string& tensor) {
   return producer < 0 ? "" : graph.layers()[static_cast<std::size_t>(producer)].name;
 }
 
-// As differ(), but what rounding of the type explains on the tensor as a whole is the same: single
-// elements near zero may be sums of large ones.
-Difference differ_from_naive(const Tensor& actual, const Tensor& expected, DataType type,
-                             const CompareArguments& arguments) {
+// As differ(), but what rounding of the precision explains on the tensor as a whole is the same:
+// single elements near zero may be sums of large ones.
+Difference differ_from_naive(const Tensor& actual, const Tensor& expected,
+                             const Precision& precision, const CompareArguments& arguments) {
   Difference d = differ(actual, expected, arguments);
   if (d.same || !d.reason.empty() || actual.data_type() != expected.data_type() ||
       !is_float(actual.data_type()))
     return d;
-  d.same = mismatch(expected, actual, {.relative = tolerance_of(type)}).empty();
+  d.same = mismatch(expected, actual, {.relative = tolerance_of(precision)}).empty();
   return d;
 }
 
-// The data type that each layer's routine computes in, by the layer's name.
-Result<std::map<std::string, DataType>> types_of(const Net& net, const NamedTensors& inputs) {
+// What each layer's routine computes in, by the layer's name.
+Result<std::map<std::string, Precision>> precisions_of(const Net& net, const NamedTensors& inputs) {
   NamedShapes shapes;
   for (const auto& [name, tensor] : inputs) shapes.emplace(name, tensor.shape());
   auto plan = net.plan(shapes);
   if (!plan.ok()) return plan.status();
-  std::map<std::string, DataType> types;
+  std::map<std::string, Precision> precisions;
   for (const Step& step : impl_of(**plan).steps)
-    if (step.routine != nullptr) types[step.layer->name] = step.routine->descriptor().type;
-  return types;
+    if (step.routine != nullptr)
+      precisions[step.layer->name] = step.routine->descriptor().precision();
+  return precisions;
 }
 
 // Runs every layer apart with its naive routine on the tensors that the net itself computed, so
@@ -131,8 +132,8 @@ Result<std::vector<Row>> compare_with_naive(const Net& net, const NamedTensors& 
 
   auto all = make_builtin_registry();
   if (!all.ok()) return all.status();
-  auto types = types_of(net, inputs);
-  if (!types.ok()) return types.status();
+  auto precisions = precisions_of(net, inputs);
+  if (!precisions.ok()) return precisions.status();
   std::vector<Row> rows;
   for (const Layer& layer : graph.layers()) {
     std::vector<Tensor> layer_inputs;
@@ -143,7 +144,7 @@ Result<std::vector<Row>> compare_with_naive(const Net& net, const NamedTensors& 
       if (layer.outputs[o] == kNoTensor) continue;
       rows.push_back({graph.tensor(layer.outputs[o]).name, layer.name,
                       differ_from_naive(value_of(layer.outputs[o]), (*expected)[o],
-                                        (*types)[layer.name], arguments)});
+                                        (*precisions)[layer.name], arguments)});
     }
   }
   return rows;
@@ -182,14 +183,15 @@ const Row* first_difference(const std::vector<Row>& rows) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-// Types other than float32 in which the plan computes, by name: "qint8 and bfloat16"; "" if there
+// What the plan computes in other than float32, by name: "qint8 and bfloat16"; "" if there
 // are none.
 Result<std::string> reduced_types(const Net& net, const NamedTensors& inputs) {
-  auto types = types_of(net, inputs);
-  if (!types.ok()) return types.status();
+  auto precisions = precisions_of(net, inputs);
+  if (!precisions.ok()) return precisions.status();
   std::set<std::string> names;
-  for (const auto& [layer, type] : *types)
-    if (tolerance_of(type) > tolerance_of(DataType::float32)) names.insert(to_string(type));
+  for (const auto& [layer, precision] : *precisions)
+    if (tolerance_of(precision) > tolerance_of(DataType::float32))
+      names.insert(to_string(precision));
   return fmt::format("{}", fmt::join(names, " and "));
 }
 

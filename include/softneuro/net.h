@@ -70,8 +70,9 @@ struct NetOptions {
   // from ("cpu", "cpu:float32"); empty: all. A pattern that no routine here matches is an error
   // (invalid_argument) that lists the schemas there are. A layer that has no routine in them takes
   // a float32 one. Schemas restrict and do not convert: an untuned net is computed in the model's
-  // data types. To compute a float32 model in 16 or 8 bits, tune it. Tuned paths are used whatever
-  // this says: TuneOptions::schemas limits those.
+  // data types, and not in TF32 unless a pattern names it ("cuda:tf32"). To compute a float32 model
+  // in 16 or 8 bits, tune it. Tuned paths are used whatever this says: TuneOptions::schemas limits
+  // those.
   std::vector<std::string> schemas = {};
   // Where layers without a tuned choice run as far as there are routines for them: the name of a
   // plugin's device ("cuda"), which of them if there are several behind the name ("cuda=1": the

@@ -133,9 +133,9 @@ class SN_API Session {
   // copied after the last step: an output that is an input, a constant, a duplicate of another
   // output, or a view of one of these, or whose shape depends on data. Inputs and outputs must not
   // overlap.
-  // On planned shapes: allocates nothing (oneDNN: docs/plugins.md), takes no lock while kernels
-  // run. Results are bit-identical from run to run of one plan. Built-in routines give the same
-  // bits for any number of threads; routines of oneDNN, XNNPACK and Eigen only for the same one.
+  // On planned shapes: allocates nothing (oneDNN, devices: docs/plugins.md), locks nothing while
+  // kernels run. Results are bit-identical from run to run of one plan. Built-in routines give the
+  // same bits for any number of threads; those of oneDNN, XNNPACK and Eigen only for the same one.
   // Errors: invalid_argument (number, data type, shape or layout of a tensor; a read-only output;
   // a run is in flight; values that a layer cannot take, such as an index out of range), cancelled,
   // device_failed, what a plugin's kernel returns; with data-dependent shapes also out_of_memory,

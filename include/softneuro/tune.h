@@ -148,8 +148,9 @@ struct TuneCache {
 // Options of Net::tune.
 struct TuneOptions {
   // Which schemas (device:type:layout of kernels) routines may have: "cpu" (any data type),
-  // "cpu:float32" (any layout), "cpu:qint8:nhwc"; invalid_argument for a pattern that no routine
-  // here matches. A layer that has no routine in them takes a float32 one, and is listed.
+  // "cpu:float32" (any layout), "cpu:qint8:nhwc"; tf32 stands for a type where products of float32
+  // tensors are computed in TF32 ("cuda:tf32"). invalid_argument for a pattern that no routine here
+  // matches. A layer that has no routine in them takes a float32 one, and is listed.
   std::vector<std::string> schemas = {"cpu:float32"};
   // Input shapes to tune for. May be left out: inputs of static shape, those that samples give,
   // those of the first tuned path.

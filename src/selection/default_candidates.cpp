@@ -171,7 +171,7 @@ bool DefaultCandidates::is_eligible(const Routine& routine) const {
   const RoutineDescriptor& descriptor = routine.descriptor();
   const RoutineFacts facts = routine.facts();
   return facts.default_rank >= (descriptor.device.is_host() ? 1 : 0) && !facts.is_childnet &&
-         (schemas_.empty() || matches_any_schema(descriptor, schemas_));
+         is_default_schema(descriptor, schemas_);
 }
 
 }  // namespace softneuro

@@ -22,10 +22,10 @@ constexpr double kRoundings = 2;
 constexpr double kHalfway = 1.02;
 constexpr double kSmallestHalf = 0x1p-24;  // the least number above zero that float16 has
 
-// The data type whose rounding the step's results carry.
-DataType type_of(const Step& step, const PlannedTensor& planned) {
-  const DataType computed =
-      step.routine != nullptr ? step.routine->descriptor().type : DataType::float32;
+// Whose rounding the step's results carry.
+Precision precision_of(const Step& step, const PlannedTensor& planned) {
+  const Precision computed =
+      step.routine != nullptr ? step.routine->descriptor().precision() : DataType::float32;
   if (tolerance_of(computed) >= tolerance_of(planned.format.type) || !is_real(planned.format.type))
     return computed;
   return planned.format.type;
@@ -71,7 +71,7 @@ Status StepVerifier::check_output(const Step& step, std::size_t o, const Tensor&
                                   const Tensor* untouched) const {
   const TensorId id = step.outputs[o];
   const PlannedTensor& planned = plan_.tensors[id];
-  const DataType type = type_of(step, planned);
+  const Precision type = precision_of(step, planned);
   Tolerance tolerance;
   tolerance.relative = tolerance_of(type);
   tolerance.unbiased = type != DataType::float32;
@@ -179,7 +179,7 @@ Result<bool> StepVerifier::are_nearest(const Step& step, std::size_t o,
 // The model's plan may have taken the same routine: a flaw of it would not show.
 bool StepVerifier::is_checked_by_naive(const Step& step, std::size_t o) const {
   return o == 0 && step.routine != nullptr && is_same_graph_ &&
-         step.routine->descriptor().type == DataType::float32 &&
+         step.routine->descriptor().precision() == DataType::float32 &&
          step.routine->descriptor().algorithm != "naive";
 }
 

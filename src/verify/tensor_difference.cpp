@@ -54,8 +54,8 @@ double scatter_of_copies(const Tensor& expected, const Tensor& actual) {
 
 }  // namespace
 
-double tolerance_of(DataType type) {
-  switch (type) {
+double tolerance_of(const Precision& precision) {
+  switch (digits_of(precision)) {
     case DataType::float32:
     case DataType::float64:
       return 1e-3;

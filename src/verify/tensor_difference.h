@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <string>
 
+#include "core/routine/precision.h"
 #include "softneuro/export.h"
 #include "softneuro/tensor.h"
 
 namespace softneuro {
 
-// Largest relative RMS of a difference from float32 that arithmetic of this type explains.
-SN_INTREE double tolerance_of(DataType type);
+// Largest relative RMS of a difference from float32 that arithmetic of this precision explains.
+SN_INTREE double tolerance_of(const Precision& precision);
 
 struct RealRange {
   double low = -INFINITY, high = INFINITY;

@@ -150,8 +150,8 @@ cublasStatus_t multiply(cublasLtHandle_t, cublasLtMatmulDesc_t matmul, const voi
                   static_cast<const float*>(b),
                   static_cast<float*>(d),
                   workspace};
-  put_into(stream, [call] { call.run(); });
-  return CUBLAS_STATUS_SUCCESS;
+  return put_into(stream, [call] { call.run(); }) ? CUBLAS_STATUS_SUCCESS
+                                                  : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
 cuda::CublasLt make_cublaslt() {

@@ -19,7 +19,11 @@ Result<const cuda::CublasLt*> fake_cublaslt();
 // unless SOFTNEURO_TEST_GPU is set.
 Status add_gpu_or_fake(Registry& registry);
 
-// For the library among them: puts `work` into the stream.
-void put_into(CUstream stream, std::function<void()> work);
+// For the library among them: puts `work` into the stream; false if that takes none.
+bool put_into(CUstream stream, std::function<void()> work);
+
+// Graphs that the fake driver has launched so far, and those that are not destroyed.
+int fake_graph_launches();
+int live_fake_graphs();
 
 }  // namespace softneuro::test

@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "device/fake_cuda.h"
@@ -18,6 +20,10 @@ namespace {
 constexpr std::size_t kMemoryBytes = std::size_t{1} << 32;
 constexpr int kArchitectureMajor = 9, kArchitectureMinor = 0;
 
+using Work = std::function<void()>;
+
+// A stream works late. While it captures, what is put in becomes part of a graph; what CUDA does
+// not allow then invalidates the capture.
 class FakeStream {
  public:
   FakeStream() : thread_([this] { serve(); }) {}
@@ -29,10 +35,34 @@ class FakeStream {
     changed_.notify_all();
     thread_.join();
   }
-  void put(std::function<void()> work) {
+  CUresult put(Work work) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    queue_.push_back(std::move(work));
+    if (is_invalid_) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    (captures_ ? captured_ : queue_).push_back(std::move(work));
     changed_.notify_all();
+    return CUDA_SUCCESS;
+  }
+  bool begin_capture() {
+    if (captures_) return false;
+    captures_ = true;
+    capturing_here() = this;
+    return true;
+  }
+  // What was captured, or why there is nothing.
+  CUresult end_capture(std::deque<Work>& work) {
+    if (!captures_) return CUDA_ERROR_ILLEGAL_STATE;
+    if (capturing_here() != this) return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    capturing_here() = nullptr;
+    captures_ = false;
+    work = std::exchange(captured_, {});
+    return std::exchange(is_invalid_, false) ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
+  }
+  bool captures() const { return captures_; }
+  void invalidate() { is_invalid_ = true; }
+  // Of this thread; null: none.
+  static FakeStream*& capturing_here() {
+    static thread_local FakeStream* stream = nullptr;
+    return stream;
   }
   void synchronize() {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -45,7 +75,7 @@ class FakeStream {
     for (;;) {
       changed_.wait(lock, [&] { return ends_ || !queue_.empty(); });
       if (queue_.empty()) return;
-      const std::function<void()> work = std::move(queue_.front());
+      const Work work = std::move(queue_.front());
       queue_.pop_front();
       is_busy_ = true;
       lock.unlock();
@@ -59,7 +89,8 @@ class FakeStream {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> queue_;
+  std::deque<Work> queue_, captured_;
+  bool captures_ = false, is_invalid_ = false;
   bool is_busy_ = false, ends_ = false;
   std::thread thread_;
 };
@@ -74,6 +105,8 @@ struct FakeKernel {
   void (*run)(const void* argument, unsigned blocks, unsigned threads);
   std::size_t argument_bytes;
 };
+using FakeGraph = std::deque<Work>;
+
 struct FakeModule {
   void* library;
   FakeKernel kernel;
@@ -84,6 +117,51 @@ FakeStream& of(CUstream stream) {
 }
 SharedEvent& of(CUevent event) {
   return *reinterpret_cast<SharedEvent*>(event);
+}
+
+FakeGraph& of(CUgraph graph) {
+  return *reinterpret_cast<FakeGraph*>(graph);
+}
+FakeGraph& of(CUgraphExec graph) {
+  return *reinterpret_cast<FakeGraph*>(graph);
+}
+
+std::atomic<int> graph_launches = 0, live_graphs = 0;
+
+// What a thread must not call while a stream of it captures.
+CUresult check_no_capture() {
+  FakeStream* const stream = FakeStream::capturing_here();
+  if (stream == nullptr) return CUDA_SUCCESS;
+  stream->invalidate();
+  return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+// Memory of cuMemHostAlloc. All other memory of the host is pageable.
+class PinnedMemory {
+ public:
+  void add(void* data, std::size_t bytes) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    bytes_[data] = bytes;
+  }
+  void remove(void* data) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    bytes_.erase(data);
+  }
+  bool has(const void* data) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto next = bytes_.upper_bound(const_cast<void*>(data));
+    if (next == bytes_.begin()) return false;
+    const auto& [begin, bytes] = *std::prev(next);
+    return data < static_cast<const std::byte*>(begin) + bytes;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<void*, std::size_t> bytes_;
+};
+PinnedMemory& pinned_memory() {
+  static PinnedMemory memory;
+  return memory;
 }
 
 thread_local int contexts = 0;  // pushed by this thread
@@ -147,6 +225,7 @@ CUresult memory_info(std::size_t* free, std::size_t* total) {
 }
 CUresult allocate(CUdeviceptr* data, std::size_t bytes) {
   if (!has_context()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (const CUresult result = check_no_capture(); result != CUDA_SUCCESS) return result;
   if (bytes > kMemoryBytes) return CUDA_ERROR_OUT_OF_MEMORY;
   void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -156,28 +235,35 @@ CUresult allocate(CUdeviceptr* data, std::size_t bytes) {
 }
 CUresult deallocate(CUdeviceptr data) {
   if (!has_context()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (const CUresult result = check_no_capture(); result != CUDA_SUCCESS) return result;
   std::free(reinterpret_cast<void*>(data));
   return CUDA_SUCCESS;
 }
 CUresult allocate_host(void** data, std::size_t bytes, unsigned) {
   if (!has_context()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (const CUresult result = check_no_capture(); result != CUDA_SUCCESS) return result;
   *data = std::malloc(bytes);
-  return *data == nullptr ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+  if (*data == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  pinned_memory().add(*data, bytes);
+  return CUDA_SUCCESS;
 }
 CUresult deallocate_host(void* data) {
+  pinned_memory().remove(data);
   std::free(data);
   return CUDA_SUCCESS;
 }
 // Both read their source when the stream comes to them, as from pinned memory.
-CUresult upload(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
+CUresult check_copy(const void* host, CUstream stream) {
   if (!has_context()) return CUDA_ERROR_INVALID_CONTEXT;
-  of(stream).put([=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
-  return CUDA_SUCCESS;
+  return of(stream).captures() && !pinned_memory().has(host) ? check_no_capture() : CUDA_SUCCESS;
+}
+CUresult upload(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
+  if (const CUresult result = check_copy(from, stream); result != CUDA_SUCCESS) return result;
+  return of(stream).put([=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
 }
 CUresult download(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-  if (!has_context()) return CUDA_ERROR_INVALID_CONTEXT;
-  of(stream).put([=] { std::memcpy(to, reinterpret_cast<const void*>(from), bytes); });
-  return CUDA_SUCCESS;
+  if (const CUresult result = check_copy(to, stream); result != CUDA_SUCCESS) return result;
+  return of(stream).put([=] { std::memcpy(to, reinterpret_cast<const void*>(from), bytes); });
 }
 
 CUresult create_stream(CUstream* stream, unsigned) {
@@ -191,6 +277,7 @@ CUresult destroy_stream(CUstream stream) {
 }
 CUresult synchronize_stream(CUstream stream) {
   if (!has_context()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (of(stream).captures()) return check_no_capture();
   of(stream).synchronize();
   return CUDA_SUCCESS;
 }
@@ -203,20 +290,60 @@ CUresult destroy_event(CUevent event) {
   delete &of(event);
   return CUDA_SUCCESS;
 }
+// CUDA takes an event into a graph, where it has no time. The plugin puts none there.
 CUresult record_event(CUevent event, CUstream stream) {
+  if (of(stream).captures()) return check_no_capture();
   const int number = ++of(event)->recorded;
-  of(stream).put([shared = of(event), number] {
+  return of(stream).put([shared = of(event), number] {
     shared->time = std::chrono::steady_clock::now();
     shared->passed = number;
   });
-  return CUDA_SUCCESS;
 }
 CUresult synchronize_event(CUevent event) {
+  if (const CUresult result = check_no_capture(); result != CUDA_SUCCESS) return result;
   while (of(event)->passed < of(event)->recorded) std::this_thread::yield();
   return CUDA_SUCCESS;
 }
 CUresult elapsed_time(float* milliseconds, CUevent from, CUevent to) {
   *milliseconds = std::chrono::duration<float, std::milli>(of(to)->time - of(from)->time).count();
+  return CUDA_SUCCESS;
+}
+
+CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode) {
+  if (!has_context()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (mode != CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) return CUDA_ERROR_NOT_SUPPORTED;
+  return of(stream).begin_capture() ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_STATE;
+}
+CUresult end_capture(CUstream stream, CUgraph* graph) {
+  *graph = nullptr;
+  FakeGraph work;
+  const CUresult result = of(stream).end_capture(work);
+  if (result != CUDA_SUCCESS) return result;
+  *graph = reinterpret_cast<CUgraph>(new FakeGraph(std::move(work)));
+  ++live_graphs;
+  return CUDA_SUCCESS;
+}
+CUresult instantiate(CUgraphExec* made, CUgraph graph, unsigned long long flags) {
+  if (flags != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  *made = reinterpret_cast<CUgraphExec>(new FakeGraph(of(graph)));
+  ++live_graphs;
+  return CUDA_SUCCESS;
+}
+CUresult launch_graph(CUgraphExec graph, CUstream stream) {
+  if (!has_context()) return CUDA_ERROR_INVALID_CONTEXT;
+  ++graph_launches;
+  for (const Work& work : of(graph))
+    if (const CUresult result = of(stream).put(work); result != CUDA_SUCCESS) return result;
+  return CUDA_SUCCESS;
+}
+CUresult destroy_graph(CUgraph graph) {
+  --live_graphs;
+  delete &of(graph);
+  return CUDA_SUCCESS;
+}
+CUresult destroy_made_graph(CUgraphExec graph) {
+  --live_graphs;
+  delete &of(graph);
   return CUDA_SUCCESS;
 }
 
@@ -250,10 +377,10 @@ CUresult launch(CUfunction function, unsigned blocks, unsigned, unsigned, unsign
   if (blocks == 0 || threads == 0) return CUDA_ERROR_INVALID_VALUE;
   const auto* const kernel = reinterpret_cast<const FakeKernel*>(function);
   const auto* const first = static_cast<const std::byte*>(arguments[0]);
-  of(stream).put([=, argument = std::vector<std::byte>(first, first + kernel->argument_bytes)] {
-    kernel->run(argument.data(), blocks, threads);
-  });
-  return CUDA_SUCCESS;
+  return of(stream).put(
+      [=, argument = std::vector<std::byte>(first, first + kernel->argument_bytes)] {
+        kernel->run(argument.data(), blocks, threads);
+      });
 }
 
 cuda::Driver make_driver() {
@@ -280,6 +407,12 @@ cuda::Driver make_driver() {
   driver.cuStreamCreate = create_stream;
   driver.cuStreamDestroy_v2 = destroy_stream;
   driver.cuStreamSynchronize = synchronize_stream;
+  driver.cuStreamBeginCapture_v2 = begin_capture;
+  driver.cuStreamEndCapture = end_capture;
+  driver.cuGraphInstantiateWithFlags = instantiate;
+  driver.cuGraphLaunch = launch_graph;
+  driver.cuGraphExecDestroy = destroy_made_graph;
+  driver.cuGraphDestroy = destroy_graph;
   driver.cuEventCreate = create_event;
   driver.cuEventDestroy_v2 = destroy_event;
   driver.cuEventRecord = record_event;
@@ -300,8 +433,15 @@ const cuda::Driver& fake_driver() {
   return driver;
 }
 
-void put_into(CUstream stream, std::function<void()> work) {
-  of(stream).put(std::move(work));
+bool put_into(CUstream stream, std::function<void()> work) {
+  return of(stream).put(std::move(work)) == CUDA_SUCCESS;
+}
+
+int fake_graph_launches() {
+  return graph_launches;
+}
+int live_fake_graphs() {
+  return live_graphs;
 }
 
 Status add_gpu_or_fake(Registry& registry) {

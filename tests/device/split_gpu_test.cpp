@@ -14,7 +14,7 @@ namespace {
 constexpr Tolerance kTolerance = {1e-5, 1e-4, 0};
 
 struct Count {
-  std::size_t kernels = 0, copies = 0;
+  std::size_t kernels = 0, copies = 0, segments = 0;
 };
 
 Count steps_on_devices(const Plan& plan) {
@@ -39,7 +39,8 @@ TEST_CASE("split: random paths between the host and a plugin's device give the h
         const Count steps = steps_on_devices(*plan);
         counts[device->name()].kernels += steps.kernels;
         counts[device->name()].copies += steps.copies;
-        const std::vector<Tensor> outputs = net.run(plan);
+        counts[device->name()].segments += impl_of(*plan).segments.size();
+        const std::vector<Tensor> outputs = net.run_repeatedly(plan);
         REQUIRE(outputs.size() == expected.size());
         for (std::size_t o = 0; o < outputs.size(); ++o)
           REQUIRE(difference(outputs[o], expected[o], kTolerance) == "");
@@ -51,5 +52,6 @@ TEST_CASE("split: random paths between the host and a plugin's device give the h
     CAPTURE(name);
     CHECK(steps.kernels > 100);
     CHECK(steps.copies > 100);
+    CHECK(steps.segments > 10);
   }
 }

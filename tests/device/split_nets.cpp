@@ -14,6 +14,7 @@
 #include "net/tuned_plan.h"
 #include "support/graph_evaluator.h"
 #include "support/skip.h"
+#include "support/tensor_difference.h"
 #include "tuning/small_net.h"
 
 namespace softneuro::test {
@@ -76,6 +77,26 @@ Tensor random_input(const TensorDef& def, const Shape& shape, std::uint32_t seed
   return tensor;
 }
 
+// The outputs of the first one; all runs must give these.
+std::vector<Tensor> run_of(const SplitNet& net, const std::shared_ptr<const Plan>& plan, int runs) {
+  auto session = Session::create(plan);
+  INFO(session.status().message());
+  REQUIRE(session.ok());
+  std::vector<Tensor> first;
+  for (int run = 0; run < runs; ++run) {
+    std::vector<Tensor> outputs(plan->outputs().size());
+    const Status status = session->run(net.inputs, outputs);
+    INFO("run " << run << ": " << status.message());
+    REQUIRE(status.ok());
+    if (run > 0)
+      for (std::size_t o = 0; o < outputs.size(); ++o)
+        REQUIRE(difference(outputs[o], first[o], {}) == "");
+    else
+      for (const Tensor& output : outputs) first.push_back(output.clone().value());
+  }
+  return first;
+}
+
 }  // namespace
 
 SplitNet split_net(std::string name, Graph graph, std::vector<Shape> shapes,
@@ -85,6 +106,9 @@ SplitNet split_net(std::string name, Graph graph, std::vector<Shape> shapes,
   net.control = std::move(control);
   NetOptions options;
   options.threads = 1;
+  options.log = [warnings = net.warnings](LogLevel level, std::string_view line) {
+    if (level >= LogLevel::warning) warnings->add(line);
+  };
   net.runtime = make_runtime(options).value();
   auto& registry = const_cast<Registry&>(net.runtime->registry());
   REQUIRE(add_test_device(registry, net.control).ok());
@@ -170,14 +194,12 @@ std::shared_ptr<const Plan> SplitNet::plan(const RoutinePath& path) const {
 }
 
 std::vector<Tensor> SplitNet::run(const std::shared_ptr<const Plan>& plan) const {
-  auto session = Session::create(plan);
-  INFO(session.status().message());
-  REQUIRE(session.ok());
-  std::vector<Tensor> outputs(plan->outputs().size());
-  const Status status = session->run(inputs, outputs);
-  INFO(status.message());
-  REQUIRE(status.ok());
-  for (Tensor& output : outputs) output = output.clone().value();
+  return run_of(*this, plan, 1);
+}
+
+std::vector<Tensor> SplitNet::run_repeatedly(const std::shared_ptr<const Plan>& plan) const {
+  std::vector<Tensor> outputs = run_of(*this, plan, 4);
+  for (const std::string& line : warnings->take()) FAIL(line);
   return outputs;
 }
 

@@ -3,8 +3,12 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/plan/net_problems.h"
@@ -14,10 +18,30 @@
 
 namespace softneuro::test {
 
+// Lines of a log that are warnings or worse. Thread safe.
+class Warnings {
+ public:
+  void add(std::string_view line) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    lines_.emplace_back(line);
+    if (then) then();
+  }
+  std::vector<std::string> take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return std::exchange(lines_, {});
+  }
+  std::function<void()> then;  // called with each; set while nothing runs
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
 // A net with the test device in its registry and, where the plugin is built, a GPU.
 struct SplitNet {
   std::string name;
   std::shared_ptr<TestControl> control = std::make_shared<TestControl>();
+  std::shared_ptr<Warnings> warnings = std::make_shared<Warnings>();
   std::shared_ptr<Runtime> runtime;
   std::shared_ptr<const Graph> graph;
   std::vector<Shape> shapes;   // of the inputs
@@ -34,6 +58,9 @@ struct SplitNet {
   // Fails the test if part of the path does not fit.
   std::shared_ptr<const Plan> plan(const RoutinePath& path) const;
   std::vector<Tensor> run(const std::shared_ptr<const Plan>& plan) const;
+  // The outputs of a session's first run. Fails the test unless those of later ones, recorded and
+  // played, are the same bit for bit, and nothing was logged.
+  std::vector<Tensor> run_repeatedly(const std::shared_ptr<const Plan>& plan) const;
 };
 
 SplitNet split_net(std::string name, Graph graph, std::vector<Shape> shapes,

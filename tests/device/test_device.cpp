@@ -75,6 +75,26 @@ class TestEvent final : public DeviceEvent {
 
 class TestDevice;
 
+// A piece of work that takes `us` by the device's clock.
+struct Work {
+  double us;
+  std::function<Status()> work;
+};
+
+class TestStream;
+
+class TestRecording final : public Recording {
+ public:
+  TestRecording(TestStream& stream, std::vector<Work> work);
+  ~TestRecording() override;
+  const std::vector<Work>& work() const { return work_; }
+  const TestStream& stream() const { return stream_; }
+
+ private:
+  TestStream& stream_;
+  std::vector<Work> work_;
+};
+
 class TestStream final : public Stream {
  public:
   explicit TestStream(TestDevice& device);
@@ -86,19 +106,32 @@ class TestStream final : public Stream {
   Result<double> microseconds(const DeviceEvent& from, const DeviceEvent& to) noexcept override {
     return *static_cast<const TestEvent&>(to).us - *static_cast<const TestEvent&>(from).us;
   }
+  Status begin_recording() noexcept override;
+  Result<std::unique_ptr<Recording>> end_recording() noexcept override;
+  Status play(const Recording& recording) noexcept override;
   // What kernels that are at work here share their work out to: nobody.
   ThreadPool& pool() { return *pool_; }
-  // Work that takes `us` by the device's clock.
-  Status put(double us, std::function<Status()> work);
+  // Work of a kernel: kept where the stream records.
+  Status launch(double us, std::function<Status()> work);
+  // What a recording does not stand: an error, and one of the recording, while it records.
+  Status refuse(const char* what);
+  void wait_until_empty();
+  const TestDevice& device() const { return device_; }
+  // The one that records in this thread; null: none.
+  static TestStream* recording_here() { return recording_here_; }
+
+  int live_recordings = 0;  // of this stream
 
  private:
-  struct Work {
-    double us;
-    std::function<Status()> work;
-  };
   void serve();
+  Status put(double us, std::function<Status()> work);
+
+  static thread_local TestStream* recording_here_;
 
   TestDevice& device_;
+  bool records_ = false;
+  std::vector<Work> recorded_;
+  Status misuse_;  // the first of this recording
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Work> queue_;
@@ -128,6 +161,7 @@ class TestDevice final : public Device {
  protected:
   Result<void*> allocate_bytes(std::size_t bytes) noexcept override {
     if (control->is_lost) return lost();
+    SN_RETURN_IF_ERROR(refuse("memory is allocated"));
     if (control->fails(Fault::allocate) || bytes > control->memory_bytes - control->used_bytes)
       return make_error(StatusCode::out_of_memory, "the test device has no {} bytes", bytes);
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -142,6 +176,7 @@ class TestDevice final : public Device {
     return static_cast<void*>(pages.shown(offset));
   }
   void deallocate_bytes(void* data, std::size_t bytes) noexcept override {
+    (void)refuse("memory is freed");
     const std::lock_guard<std::mutex> lock(mutex_);
     pages.forget(pages.offset_of(data), bytes);
     live_.erase(pages.offset_of(data));
@@ -149,6 +184,10 @@ class TestDevice final : public Device {
   }
 
  private:
+  Status refuse(const char* what) const {
+    TestStream* const stream = TestStream::recording_here();
+    return stream != nullptr && &stream->device() == this ? stream->refuse(what) : Status();
+  }
   // From next_ on; from the beginning where the addresses end.
   std::size_t room_for(std::size_t bytes) const {
     std::size_t offset = next_ + bytes > kAddresses ? 0 : next_;
@@ -162,12 +201,16 @@ class TestDevice final : public Device {
   std::size_t next_ = 0;
 };
 
+thread_local TestStream* TestStream::recording_here_ = nullptr;
+
 TestStream::TestStream(TestDevice& device) : device_(device) {
   ++device_.control->live_streams;
   thread_ = std::thread([this] { serve(); });
 }
 
 TestStream::~TestStream() {
+  if (live_recordings > 0) std::abort();
+  if (recording_here_ == this) recording_here_ = nullptr;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     ends_ = true;
@@ -215,7 +258,22 @@ Status TestStream::put(double us, std::function<Status()> work) {
   return {};
 }
 
+Status TestStream::launch(double us, std::function<Status()> work) {
+  if (!records_) return put(us, std::move(work));
+  if (device_.control->is_lost) return lost();
+  recorded_.push_back({us, std::move(work)});
+  return {};
+}
+
+Status TestStream::refuse(const char* what) {
+  if (!records_) return {};
+  Status status = make_error(StatusCode::device_failed, "{} while a stream records", what);
+  if (misuse_.ok()) misuse_ = status;
+  return status;
+}
+
 Status TestStream::upload(void* to, const void* from, std::size_t bytes) noexcept {
+  SN_RETURN_IF_ERROR(refuse("something is uploaded"));
   if (device_.control->fails(Fault::upload)) return failed("upload");
   auto copy = std::make_shared<std::string>(static_cast<const char*>(from), bytes);
   return put(device_.control->copy_us, [this, to, copy] {
@@ -225,6 +283,7 @@ Status TestStream::upload(void* to, const void* from, std::size_t bytes) noexcep
 }
 
 Status TestStream::download(void* to, const void* from, std::size_t bytes) noexcept {
+  SN_RETURN_IF_ERROR(refuse("something is downloaded"));
   if (device_.control->fails(Fault::download)) return failed("download");
   return put(device_.control->copy_us, [this, to, from, bytes] {
     std::memcpy(to, device_.pages.real(from), bytes);
@@ -232,9 +291,15 @@ Status TestStream::download(void* to, const void* from, std::size_t bytes) noexc
   });
 }
 
-Status TestStream::synchronize() noexcept {
+void TestStream::wait_until_empty() {
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [&] { return queue_.empty() && !is_busy_; });
+}
+
+Status TestStream::synchronize() noexcept {
+  SN_RETURN_IF_ERROR(refuse("a stream is waited for"));
+  wait_until_empty();
+  const std::lock_guard<std::mutex> lock(mutex_);
   Status status = std::move(error_);
   error_ = Status();
   if (status.ok() && device_.control->is_lost) return lost();
@@ -243,6 +308,7 @@ Status TestStream::synchronize() noexcept {
 }
 
 Result<std::unique_ptr<DeviceEvent>> TestStream::record() noexcept {
+  SN_RETURN_IF_ERROR(refuse("an event is put in"));
   if (device_.control->fails(Fault::record)) return failed("record");
   auto event = std::make_unique<TestEvent>();
   SN_RETURN_IF_ERROR(put(0, [this, us = event->us] {
@@ -251,6 +317,50 @@ Result<std::unique_ptr<DeviceEvent>> TestStream::record() noexcept {
     return Status();
   }));
   return std::unique_ptr<DeviceEvent>(std::move(event));
+}
+
+Status TestStream::begin_recording() noexcept {
+  if (!device_.control->has_recordings) return Stream::begin_recording();
+  SN_RETURN_IF_ERROR(refuse("a recording is begun"));
+  if (device_.control->is_lost) return lost();
+  if (device_.control->fails(Fault::begin_recording)) return failed("begin_recording");
+  records_ = true;
+  recording_here_ = this;
+  recorded_.clear();
+  misuse_ = Status();
+  return {};
+}
+
+Result<std::unique_ptr<Recording>> TestStream::end_recording() noexcept {
+  if (!records_) return Stream::end_recording();
+  records_ = false;
+  recording_here_ = nullptr;
+  if (!misuse_.ok()) return misuse_;
+  if (device_.control->is_lost) return lost();
+  if (device_.control->fails(Fault::end_recording)) return failed("end_recording");
+  return std::unique_ptr<Recording>(std::make_unique<TestRecording>(*this, std::move(recorded_)));
+}
+
+Status TestStream::play(const Recording& recording) noexcept {
+  SN_RETURN_IF_ERROR(refuse("a recording is played"));
+  const auto& played = static_cast<const TestRecording&>(recording);
+  if (&played.stream() != this) return failed("a recording of another stream is played");
+  if (device_.control->is_lost) return lost();
+  if (device_.control->fails(Fault::play)) return failed("play");
+  for (const Work& work : played.work()) SN_RETURN_IF_ERROR(put(work.us, work.work));
+  return {};
+}
+
+TestRecording::TestRecording(TestStream& stream, std::vector<Work> work)
+    : stream_(stream), work_(std::move(work)) {
+  ++stream_.live_recordings;
+  ++stream_.device().control->live_recordings;
+}
+
+TestRecording::~TestRecording() {
+  stream_.wait_until_empty();
+  --stream_.live_recordings;
+  --stream_.device().control->live_recordings;
 }
 
 // --- routines -----------------------------------------------------------------------------------
@@ -295,12 +405,13 @@ class LaunchedKernel final : public Kernel {
     std::byte* const workspace =
         kernel_->workspace_bytes() > 0 ? device_.pages.real(context.workspace()) : nullptr;
     auto& stream = static_cast<TestStream&>(*context.stream());
-    return stream.put(us_, [this, &stream, inputs = std::move(inputs), outputs = std::move(outputs),
-                            workspace, state = context.state()]() mutable {
-      Context inside(inputs, outputs, workspace, stream.pool());
-      inside.set_state(state);
-      return kernel_->run(inside);
-    });
+    return stream.launch(
+        us_, [this, &stream, inputs = std::move(inputs), outputs = std::move(outputs), workspace,
+              state = context.state()]() mutable {
+          Context inside(inputs, outputs, workspace, stream.pool());
+          inside.set_state(state);
+          return kernel_->run(inside);
+        });
   }
 
  private:

@@ -1,6 +1,7 @@
 // A device made of host memory that behaves like a strange one: the host cannot touch its tensors,
 // its work is done late and by another thread, its clock says what a test wants, and anything that
-// it is asked for may fail. Its routines are the naive ones.
+// it is asked for may fail. Its routines are the naive ones. What must not be done while a stream
+// records is an error; a recording that outlives its stream ends the process.
 #pragma once
 
 #include <atomic>
@@ -15,8 +16,19 @@
 namespace softneuro::test {
 
 // What may be made to fail.
-enum class Fault { allocate, create_stream, upload, download, launch, synchronize, record };
-inline constexpr int kFaultCount = 7;
+enum class Fault {
+  allocate,
+  create_stream,
+  upload,
+  download,
+  launch,
+  synchronize,
+  record,
+  begin_recording,
+  end_recording,
+  play
+};
+inline constexpr int kFaultCount = 10;
 
 // How a test device behaves, and what it saw. Shared with the test; thread safe.
 class TestControl {
@@ -33,6 +45,8 @@ class TestControl {
   std::function<double(const Problem&)> microseconds;
   // The same of a copy.
   std::atomic<int> copy_us = 1;
+  // Whether streams can record: set before.
+  bool has_recordings = true;
   // The most that a stream waits before each piece of work.
   std::atomic<int> delay_us = 20;
   std::atomic<std::size_t> memory_bytes = std::size_t{1} << 30;
@@ -63,6 +77,7 @@ class TestControl {
   void wait_while_held() const { is_held_.wait(true); }
   std::atomic<std::size_t> used_bytes = 0;
   std::atomic<int> live_streams = 0;
+  std::atomic<int> live_recordings = 0;
   std::atomic<int> pending = 0;  // pieces of work in streams that are not done
 
  private:

@@ -4,11 +4,14 @@
 #include <random>
 
 #include "core/layers/builtin_layers.h"
+#include "core/plan/net_problems.h"
 #include "device/split_nets.h"
 #include "device/test_device.h"
 #include "net/tuned_plan.h"
+#include "profiler/select/search_space.h"
 #include "profiler/tune/tuner.h"
 #include "support/graph_evaluator.h"
+#include "support/rounding_matmul.h"
 #include "support/settable_clock.h"
 #include "support/simple_routine.h"
 #include "support/temporary_folder.h"
@@ -215,6 +218,44 @@ TEST_CASE("tune: measurements of a device serve those of its name, and the host'
   CHECK(other.report.measured > 8);
   CHECK(other.report.from_cache >= 8);
   CHECK(tune_with("device A").report.measured == 0);
+}
+
+TEST_CASE("tune: of a kind with other arithmetic, the other layers are of its device and type") {
+  const auto pool = create_thread_pool(1).value();
+  const auto runtime = runtime_of({}, std::make_shared<TestControl>(), *pool);
+  auto& registry = const_cast<Registry&>(runtime->registry());
+  REQUIRE(registry.add(std::make_unique<RoundingMatmul>("test:tf32/rounding")).ok());
+  SmallNetBuilder b;
+  const TensorId x = b.input("x", DynamicShape(Shape{2, 4, 8}));
+  const TensorId flat = b.layer("flatten", "flat", {x});
+  const TensorId once = b.layer("matmul", "large", {flat, b.weights("w", {32, 3})});
+  b.graph.outputs = {b.layer("matmul", "small", {once, b.weights("v", {3, 2})})};
+  const auto graph = finished(std::move(b.graph));
+  const std::vector<Shape> shapes = {Shape{2, 4, 8}};
+  const NetProblems problems = infer_problems(runtime, graph, shapes).value();
+  const auto listed = [&](const std::vector<std::string>& schemas) {
+    return list_candidates(runtime->routine_context(), problems, {schemas, 4}).value();
+  };
+  // A view has no arithmetic: it is wherever tensors of its type are.
+  const auto views = listed({"test:tf32"})[0].candidates;
+  CHECK(std::ranges::any_of(views, [](const Candidate& view) {
+    return view.formats.str() == "test:float32 -> test:float32";
+  }));
+
+  std::vector<LayerCandidates> layers = listed({"cpu", "test"});
+  const Kind tf32(*DeviceId::parse("test"), {Arithmetic::tf32, DataType::float32});
+  const auto taken = [&](const LayerCandidates& layer) {
+    std::string names;
+    for (const Candidate& candidate : layer.candidates)
+      if (candidate.routine != nullptr && only_kind(tf32)(layer, candidate))
+        names += candidate.str() + ' ';
+    return names;
+  };
+  for (LayerCandidates& layer : layers)
+    for (Candidate& candidate : layer.candidates) candidate.isolated_us = 1;
+  CHECK(taken(layers[1]) == "test:tf32/rounding ");
+  std::erase_if(layers[2].candidates, [&](const Candidate& c) { return kind_of(c) == tf32; });
+  CHECK(taken(layers[2]) == "test/pages ");
 }
 
 TEST_CASE("tune: a path is another machine's where a device of its name is another one") {

@@ -39,16 +39,17 @@ bool transforms_data(const Routine& routine, const RoutineParams& params) {
          params.text("impl").find("wino") != std::string_view::npos;
 }
 
-// Rounded in float16 on the way: an element's error depends on the partial sums, not on what is
-// left of them in the end. As it is with transforms, the largest magnitude counts.
-bool sums_in_half(const Routine& routine) {
-  return routine.facts().accumulator == DataType::float16;
+// Rounded on the way, factors or sums: an element's error depends on the partial sums, not on what
+// is left of them in the end. As it is with transforms, the largest magnitude counts.
+bool rounds_on_the_way(const Routine& routine) {
+  return routine.facts().accumulator == DataType::float16 ||
+         routine.descriptor().arithmetic != Arithmetic::of_type;
 }
 
 // What cpu/naive gave.
 struct Reference {
   std::vector<Tensor> outputs;
-  std::vector<Tensor> plain_outputs;  // without post-ops; only for sums_in_half()
+  std::vector<Tensor> plain_outputs;  // without post-ops; only for rounds_on_the_way()
 };
 
 // Relative to the largest magnitude, for tiles up to 6x6.
@@ -57,12 +58,13 @@ constexpr Tolerance kTransformTolerance = {1e-5, 1e-4};
 Tolerance tolerance_of(const Case& description, const Routine& routine, DataType type,
                        bool transforms) {
   if (!is_float(type)) return description.allowed.value_or(Tolerance{});
-  if (transforms && routine.descriptor().type == DataType::float32) return kTransformTolerance;
+  const Precision precision = routine.descriptor().precision();
+  if (transforms && precision == DataType::float32) return kTransformTolerance;
   if (description.allowed) return *description.allowed;
-  if (description.exact_sums && routine.descriptor().type == DataType::float32) return {};
+  if (description.exact_sums && precision == DataType::float32) return {};
   // The arithmetic may be coarser than the tensors.
   const Tolerance tensors = default_tolerance(type);
-  const Tolerance arithmetic = default_tolerance(routine.descriptor().type);
+  const Tolerance arithmetic = default_tolerance(digits_of(precision));
   return type == DataType::float64 || tensors.absolute > arithmetic.absolute ? tensors : arithmetic;
 }
 
@@ -137,10 +139,10 @@ void check_run(const Case& description, const Routine& routine, const RunResult&
     if (actual.empty() && wanted.empty()) continue;
     const Tolerance tolerance = tolerance_of(description, routine, wanted.data_type(), transforms);
     const Tensor* norm_of = transforms ? &wanted : nullptr;
-    if (sums_in_half(routine)) norm_of = &expected->plain_outputs[i];
+    if (rounds_on_the_way(routine)) norm_of = &expected->plain_outputs[i];
     std::string found = difference(wanted, actual, tolerance, norm_of);
     // Post-ops that enlarge the sums enlarge the sums' errors with them.
-    if (!found.empty() && sums_in_half(routine))
+    if (!found.empty() && rounds_on_the_way(routine))
       found = difference(wanted, actual, tolerance, &wanted);
     CHECK(found == "");
   }
@@ -256,8 +258,8 @@ void check_case(const Registry& registry, const Case& description) {
     const RunResult expected =
         rounded ? run_routine(*naive, *rounded, test_pool(1), {}) : reference;
     Reference wanted{expected.outputs, {}};
-    if (sums_in_half(*routine)) {
-      PreparedCase plain = *rounded;
+    if (rounds_on_the_way(*routine)) {
+      PreparedCase plain = rounded.value_or(prepared);
       plain.problem.post_ops.clear();
       wanted.plain_outputs = run_routine(*naive, plain, test_pool(1), {}).outputs;
     }

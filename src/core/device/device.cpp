@@ -8,7 +8,19 @@ DeviceMemory::~DeviceMemory() {
   if (data_ != nullptr) device_->deallocate_bytes(data_, bytes_);
 }
 DeviceEvent::~DeviceEvent() = default;
+Recording::~Recording() = default;
 Stream::~Stream() = default;
+
+Status Stream::begin_recording() noexcept {
+  return unsupported("the device has no recordings");
+}
+Result<std::unique_ptr<Recording>> Stream::end_recording() noexcept {
+  return unsupported("the device has no recordings");
+}
+Status Stream::play(const Recording&) noexcept {
+  return unsupported("the device has no recordings");
+}
+
 Device::~Device() = default;
 
 Result<DeviceMemory> Device::allocate(std::size_t bytes) noexcept {

@@ -47,6 +47,14 @@ class SN_INTREE DeviceEvent {
   virtual ~DeviceEvent();
 };
 
+// Work that was put into a stream once, kept to be done again at less cost: the same on the same
+// addresses, whose bytes may have changed since. Part of its stream: one thread at a time uses
+// both, and it is destroyed first. Its destructor waits until what was played of it is done.
+class SN_INTREE Recording {
+ public:
+  virtual ~Recording();
+};
+
 // A queue: what is put in is done in order, beside the caller, who goes on. One thread at a time.
 // An error of what was put in comes with any later call; synchronize() clears it. After any error
 // the bytes that were to be written are undefined.
@@ -63,6 +71,18 @@ class SN_INTREE Stream {
   // From one recorded event to a later one of this stream, by the device's clock. Precondition:
   // synchronize() was called since.
   virtual Result<double> microseconds(const DeviceEvent& from, const DeviceEvent& to) noexcept = 0;
+
+  // --- recordings: unsupported where a device has none -----------------------------------------
+  // From here to end_recording(), in the same thread, what is put in is kept, not done; what was
+  // put in before goes on. It may be work of kernels on memory of the device. Other calls of this
+  // stream are errors meanwhile, as it is to allocate or free memory of the device in this thread;
+  // end_recording() fails then, too. After an error of this call the stream is as before.
+  virtual Status begin_recording() noexcept;
+  // Ends each recording that was begun, also where something in between failed: what it gives then
+  // is of no use. After an error nothing of it was done, and the stream is as before the recording.
+  virtual Result<std::unique_ptr<Recording>> end_recording() noexcept;
+  // Puts in what was recorded from this stream; nothing where it fails.
+  virtual Status play(const Recording& recording) noexcept;
 };
 
 // Thread safe.

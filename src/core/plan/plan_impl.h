@@ -67,6 +67,13 @@ struct Step : PreparedKernel {
   bool view = false;            // output 0 is input 0's bytes: no kernel
 };
 
+// Steps in a row that touch nothing but memory of one device, where no address changes as long as a
+// session lives: it records them together.
+struct Segment {
+  std::size_t first = 0, last = 0;  // steps
+  std::uint32_t device = 0;         // index of the plan's device
+};
+
 // An output whose bytes are made elsewhere: copied after the last step.
 struct OutputCopy {
   TensorId from = kNoTensor;
@@ -89,6 +96,7 @@ struct Plan::Impl {
   std::shared_ptr<const Graph> graph;
   std::vector<PlannedTensor> tensors;
   std::vector<Step> steps;
+  std::vector<Segment> segments;  // in order
   std::vector<OutputCopy> copies;
   std::vector<TensorInfo> inputs;
   std::vector<TensorInfo> outputs;

@@ -31,6 +31,11 @@ Status check_place(const PlanImpl& plan, const PlannedTensor& planned, const Ten
   return {};
 }
 
+Status in_layer(const Step& step, Status status) {
+  return guarded(
+      [&] { return std::move(status).with_context(fmt::format("layer '{}'", step.layer->name)); });
+}
+
 }  // namespace
 
 Status check_input(const PlanImpl& plan, std::size_t i, const Tensor& tensor) {
@@ -78,6 +83,9 @@ Status PlanRun::init(const PlanRun* before) {
                               base(planned.device) + plan_.output_offsets[o], planned.bytes));
   }
   for (const Step& step : plan_.steps) SN_RETURN_IF_ERROR(add_step(step));
+  for (const Segment& segment : plan_.segments)
+    segments_.emplace_back(plan_, segment, *accelerators_[segment.device].stream,
+                           [this, &segment] { return put_in(segment); });
   return {};
 }
 
@@ -181,26 +189,39 @@ Status PlanRun::bind(std::span<const Tensor> inputs, std::span<Tensor> outputs) 
   return {};
 }
 
+// With a trace there are single steps only.
 Status PlanRun::run_steps(const RunOptions& options, Cancellation& cancellation) {
+  auto segment = options.trace ? segments_.end() : segments_.begin();
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     if (cancellation.requested()) return cancelled();
-    if (Status status =
-            options.trace ? run_traced(s, options, cancellation) : run_step(s, cancellation);
-        !status.ok())
-      return guarded([&] {
-        return std::move(status).with_context(
-            fmt::format("layer '{}'", plan_.steps[s].layer->name));
-      });
+    if (segment != segments_.end() && segment->segment().first == s) {
+      SN_RETURN_IF_ERROR(segment->run());
+      s = segment++->segment().last;
+    } else {
+      SN_RETURN_IF_ERROR(run_one(s, options, cancellation));
+    }
   }
   return {};
 }
 
-Status PlanRun::run_step(std::size_t s, Cancellation& cancellation) {
+Status PlanRun::run_one(std::size_t s, const RunOptions& options, Cancellation& cancellation) {
+  Status status = options.trace ? run_traced(s, options, cancellation) : run_step(s, &cancellation);
+  return status.ok() ? status : in_layer(plan_.steps[s], std::move(status));
+}
+
+Status PlanRun::put_in(const Segment& segment) {
+  for (std::size_t s = segment.first; s <= segment.last; ++s)
+    if (Status status = run_step(s, nullptr); !status.ok())
+      return in_layer(plan_.steps[s], std::move(status));
+  return {};
+}
+
+Status PlanRun::run_step(std::size_t s, Cancellation* cancellation) {
   const Step& step = plan_.steps[s];
   StepRun& run = steps_[s];
   if (step.needs_sync) SN_RETURN_IF_ERROR(synchronize());
   const Workers workers(plan_.runtime->pool(),
-                        step.layer->type->cancellable ? &cancellation : nullptr);
+                        step.layer->type->cancellable ? cancellation : nullptr);
   if (run.data_dependent != nullptr)
     return run.data_dependent->run(run.inputs, run.outputs, workers);
   Context context(run.inputs, run.outputs, base(step.device) + step.workspace_offset, workers);
@@ -224,13 +245,13 @@ Status PlanRun::run_traced(std::size_t s, const RunOptions& options, Cancellatio
                      clock_ns(),
                      0};
   if (step.device == 0 || step.layer->type->is_adapt()) {
-    SN_RETURN_IF_ERROR(run_step(s, cancellation));
+    SN_RETURN_IF_ERROR(run_step(s, &cancellation));
     if (step.device != 0) SN_RETURN_IF_ERROR(synchronize());
     trace.end_ns = clock_ns();
   } else {
     Stream& stream = *accelerators_[step.device].stream;
     SN_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceEvent> begin, stream.record());
-    SN_RETURN_IF_ERROR(run_step(s, cancellation));
+    SN_RETURN_IF_ERROR(run_step(s, &cancellation));
     SN_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceEvent> end, stream.record());
     SN_RETURN_IF_ERROR(stream.synchronize());
     SN_ASSIGN_OR_RETURN(const double us, stream.microseconds(*begin, *end));

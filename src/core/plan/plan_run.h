@@ -7,6 +7,7 @@
 
 #include "core/plan/data_dependent_step.h"
 #include "core/plan/plan_impl.h"
+#include "core/plan/segment_run.h"
 
 namespace softneuro {
 
@@ -72,7 +73,10 @@ class PlanRun {
   }
   Status bind(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   Status run_steps(const RunOptions& options, Cancellation& cancellation);
-  Status run_step(std::size_t s, Cancellation& cancellation);
+  Status run_one(std::size_t s, const RunOptions& options, Cancellation& cancellation);
+  Status put_in(const Segment& segment);
+  // `cancellation`: null where its work is kept.
+  Status run_step(std::size_t s, Cancellation* cancellation);
   Status run_traced(std::size_t s, const RunOptions& options, Cancellation& cancellation);
   Status synchronize();
   Status copy_output(const OutputCopy& copy, Tensor& to) const;
@@ -86,9 +90,10 @@ class PlanRun {
   std::vector<void*> output_pointers_;
   std::vector<Tensor> session_outputs_;                      // views of the session's memory
   std::vector<DataDependentTensor> data_dependent_tensors_;  // per tensor
-  // By device of the plan; the first, the host, has none. Destroyed before all other members: the
-  // work in their streams, for which these wait then, reads and writes what the others hold.
+  // By device of the plan; the first, the host, has none. Destroyed before the members above: the
+  // work in their streams, for which these wait then, reads and writes what those hold.
   std::vector<Accelerator> accelerators_;
+  std::vector<SegmentRun> segments_;  // of the plan's; with recordings of those streams
 };
 
 }  // namespace softneuro

@@ -15,9 +15,13 @@ bool is_algorithm_name(std::string_view name) {
 }  // namespace
 
 std::string RoutineDescriptor::schema() const {
-  std::string text = device.c_str();
-  if (type != DataType::float32 || layout != Layout::plain)
-    text += ':' + Format{type, layout}.str();
+  return precision() == DataType::float32 && layout == Layout::plain ? device.c_str()
+                                                                     : schema_pattern();
+}
+
+std::string RoutineDescriptor::schema_pattern() const {
+  std::string text = std::string(device.c_str()) + ':' + to_string(precision());
+  if (layout != Layout::plain) text += ':' + to_string(layout);
   return text;
 }
 
@@ -43,9 +47,19 @@ Result<RoutineDescriptor> RoutineDescriptor::parse(std::string_view text) {
   descriptor.algorithm = text.substr(slash + 1);
   descriptor.device = *device;
   if (has_format) {
-    SN_ASSIGN_OR_RETURN(const Format format, Format::parse(schema));
-    descriptor.type = format.type;
-    descriptor.layout = format.layout;
+    const std::string_view rest = schema.substr(schema.find(':') + 1);
+    const std::size_t colon = rest.find(':');
+    const auto precision = parse_precision(rest.substr(0, colon));
+    const auto layout = colon == std::string_view::npos ? std::optional(Layout::plain)
+                                                        : Layout::parse(rest.substr(colon + 1));
+    if (!precision || !layout)
+      return invalid_argument(
+          "'{}' is not a schema: device[:data_type[:layout]], as cpu:float32:nhwc; tf32 may stand "
+          "for the data type",
+          schema);
+    descriptor.type = precision->type;
+    descriptor.arithmetic = precision->arithmetic;
+    descriptor.layout = *layout;
   }
   return descriptor;
 }

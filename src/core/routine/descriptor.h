@@ -7,22 +7,28 @@
 
 #include "core/base/error.h"
 #include "core/graph/params.h"
+#include "core/routine/precision.h"
 #include "softneuro/types.h"
 
 namespace softneuro {
 
-// device[:dtype[:layout]]/algorithm. parse(str(d)) == d; left-out parts mean float32 and plain.
-// The data type is that of the arithmetic on real-valued tensors; tensors of integers and
-// booleans keep the model's type in every schema.
+// device[:precision[:layout]]/algorithm. parse(str(d)) == d; left-out parts mean float32 and plain.
+// The precision is that of the arithmetic on real-valued tensors: a data type, or arithmetic that
+// has a name of its own ("cuda:tf32"); tensors of integers and booleans keep the model's type in
+// every schema.
 struct RoutineDescriptor {
   DeviceId device;
-  DataType type = DataType::float32;
+  DataType type = DataType::float32;  // of real-valued tensors
   Layout layout = Layout::plain;
   std::string algorithm;  // "naive", "wg", "onednn"
+  Arithmetic arithmetic = Arithmetic::of_type;
 
   SN_INTREE std::string str() const;
   // The part before the slash, canonical: "cpu", "cpu:qint8", "cpu:float32:nchw16c".
   SN_INTREE std::string schema() const;
+  // The same as a pattern, where "cpu" would mean every precision: "cpu:float32".
+  SN_INTREE std::string schema_pattern() const;
+  Precision precision() const { return {arithmetic, type}; }
   SN_INTREE static Result<RoutineDescriptor> parse(std::string_view text);
   bool operator==(const RoutineDescriptor&) const = default;
 };

@@ -96,7 +96,9 @@ class SN_INTREE Kernel {
   // another device than the host returns when its work is put into context.stream(); of its
   // tensors, those of the host are read when it returns, and written when the stream is
   // synchronised. Constants of the host are none of its inputs: it takes them from
-  // Implementation::pack().
+  // Implementation::pack(). Where it touches no host memory, what it puts in may be recorded
+  // (Stream::begin_recording) and played in place of later calls with the same context: it must be
+  // the same each time, and what else a call does on the host is not done then.
   virtual Status run(Context& context) const noexcept = 0;
 };
 

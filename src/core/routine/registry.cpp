@@ -122,7 +122,7 @@ bool matches_schema(const RoutineDescriptor& descriptor, std::string_view patter
   };
   if (next() != descriptor.device.c_str()) return false;
   if (pattern.empty()) return true;
-  if (next() != to_string(descriptor.type)) return false;
+  if (next() != to_string(descriptor.precision())) return false;
   return pattern.empty() || next() == to_string(descriptor.layout);
 }
 
@@ -130,6 +130,14 @@ bool matches_any_schema(const RoutineDescriptor& descriptor,
                         std::span<const std::string> patterns) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
     return matches_schema(descriptor, pattern);
+  });
+}
+
+bool is_default_schema(const RoutineDescriptor& descriptor, std::span<const std::string> patterns) {
+  if (descriptor.arithmetic == Arithmetic::of_type)
+    return patterns.empty() || matches_any_schema(descriptor, patterns);
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+    return pattern.find(':') != std::string::npos && matches_schema(descriptor, pattern);
   });
 }
 
@@ -142,12 +150,7 @@ Status check_schemas(const Registry& registry, std::span<const std::string> patt
         }))
       continue;
     std::set<std::string> known;
-    for (const Routine* routine : routines) {
-      const RoutineDescriptor& descriptor = routine->descriptor();
-      // As a pattern: "cpu" alone would mean every type.
-      known.insert(std::string(descriptor.device.c_str()) + ':' +
-                   Format{descriptor.type, descriptor.layout}.str());
-    }
+    for (const Routine* routine : routines) known.insert(routine->descriptor().schema_pattern());
     return invalid_argument(
         "no routine here has the schema '{}' (device[:data_type[:layout]]); there are {}; "
         "softneuro "

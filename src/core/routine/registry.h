@@ -63,10 +63,14 @@ class SN_INTREE Registry {
 };
 
 // Whether a schema is among those that a user's pattern allows: "cpu:float32" (any layout), "cpu"
-// (any data type), "cpu:float32:nchw16c".
+// (any data type and arithmetic), "cpu:float32:nchw16c", "cuda:tf32".
 SN_INTREE bool matches_schema(const RoutineDescriptor& descriptor, std::string_view pattern);
 SN_INTREE bool matches_any_schema(const RoutineDescriptor& descriptor,
                                   std::span<const std::string> patterns);
+// Whether a routine may serve where nothing was measured. No patterns allow all; arithmetic that is
+// not that of its type has to be named: "cuda" does not.
+SN_INTREE bool is_default_schema(const RoutineDescriptor& descriptor,
+                                 std::span<const std::string> patterns);
 // invalid_argument for a pattern that is none, or that no routine matches: it lists what there is.
 SN_INTREE Status check_schemas(const Registry& registry, std::span<const std::string> patterns);
 

@@ -48,7 +48,7 @@ Applicability formats_fit(const Routine& routine, const Problem& problem) {
     return Applicability::no(
         fmt::format("none of the layer's inputs and outputs is in the layout {}",
                     to_string(descriptor.layout)));
-  if (!typed && descriptor.type != DataType::float32)
+  if (!typed && descriptor.precision() != DataType::float32)
     return Applicability::no(fmt::format(
         "none of the layer's inputs and outputs has the data type {}", to_string(descriptor.type)));
   return Applicability::yes();
@@ -87,7 +87,7 @@ Applicability check_before(const Routine& routine, const Problem& problem) {
 std::vector<const Routine*> ranked(const Registry& registry, const Problem& problem,
                                    std::span<const std::string> schemas) {
   const auto is_allowed = [&](const RoutineDescriptor& descriptor) {
-    return schemas.empty() || problem.type->is_adapt() || matches_any_schema(descriptor, schemas);
+    return problem.type->is_adapt() || is_default_schema(descriptor, schemas);
   };
   struct Ranked {
     const Routine* routine;
@@ -172,7 +172,11 @@ std::vector<ImplementationPtr> RoutineContext::instead_of(const Routine& routine
                                                           const ProblemPtr& problem) const {
   std::vector<ImplementationPtr> others;
   for (const Routine* const other : registry_->routines(problem->type->name)) {
-    if (other == &routine || other->descriptor().device != routine.descriptor().device) continue;
+    const RoutineDescriptor& descriptor = other->descriptor();
+    const bool is_as_exact = descriptor.arithmetic == Arithmetic::of_type ||
+                             descriptor.arithmetic == routine.descriptor().arithmetic;
+    if (other == &routine || descriptor.device != routine.descriptor().device || !is_as_exact)
+      continue;
     if (auto made = implement(*other, problem); made.ok()) others.push_back(*std::move(made));
   }
   std::stable_sort(others.begin(), others.end(),

@@ -53,8 +53,8 @@ class SN_INTREE RoutineContext {
   Applicability check(const Routine& routine, Problem problem) const;
   // Every routine of the problem's layer type, in order of descriptor.
   std::vector<RoutineAnswer> explain(const ProblemPtr& problem) const;
-  // Those of `problem`'s device that apply besides `routine`, which is of that device; by falling
-  // default rank.
+  // Those of `problem`'s device that apply besides `routine`, which is of that device, and round no
+  // more than it; by falling default rank.
   std::vector<ImplementationPtr> instead_of(const Routine& routine,
                                             const ProblemPtr& problem) const;
   // The applicable routine of highest default rank (ties: the lowest descriptor). Only schemas

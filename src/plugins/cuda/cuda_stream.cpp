@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "plugins/cuda/cuda_recording.h"
 
 namespace softneuro::cuda {
 namespace {
@@ -69,7 +70,15 @@ CudaStream::~CudaStream() {
   driver.cuStreamDestroy_v2(stream_);
 }
 
+Status CudaStream::check_not_recording(const char* call) noexcept {
+  if (!records_) return {};
+  Status status = make_error(StatusCode::device_failed, "{} in a recording", call);
+  if (misuse_.ok()) misuse_ = status;
+  return status;
+}
+
 Status CudaStream::upload(void* to, const void* from, std::size_t bytes) noexcept {
+  SN_RETURN_IF_ERROR(check_not_recording("upload"));
   const Driver& driver = device_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
@@ -92,6 +101,7 @@ Status CudaStream::upload(void* to, const void* from, std::size_t bytes) noexcep
 }
 
 Status CudaStream::download(void* to, const void* from, std::size_t bytes) noexcept {
+  SN_RETURN_IF_ERROR(check_not_recording("download"));
   const Driver& driver = device_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
@@ -102,6 +112,7 @@ Status CudaStream::download(void* to, const void* from, std::size_t bytes) noexc
 }
 
 Status CudaStream::synchronize() noexcept {
+  SN_RETURN_IF_ERROR(check_not_recording("synchronize"));
   const Driver& driver = device_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
@@ -109,6 +120,7 @@ Status CudaStream::synchronize() noexcept {
 }
 
 Result<std::unique_ptr<DeviceEvent>> CudaStream::record() noexcept {
+  SN_RETURN_IF_ERROR(check_not_recording("record"));
   const Driver& driver = device_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
@@ -129,6 +141,31 @@ Result<double> CudaStream::microseconds(const DeviceEvent& from, const DeviceEve
       driver.check(driver.cuEventElapsedTime(&milliseconds, handle_of(from), handle_of(to)),
                    "cuEventElapsedTime"));
   return 1e3 * static_cast<double>(milliseconds);
+}
+
+Status CudaStream::begin_recording() noexcept {
+  SN_RETURN_IF_ERROR(check_not_recording("begin_recording"));
+  const CurrentContext current(device_.driver(), context_);
+  SN_RETURN_IF_ERROR(current.status());
+  SN_RETURN_IF_ERROR(CudaRecording::begin(device_.driver(), stream_));
+  records_ = true;
+  misuse_ = Status();
+  return {};
+}
+
+Result<std::unique_ptr<Recording>> CudaStream::end_recording() noexcept {
+  const CurrentContext current(device_.driver(), context_);
+  auto recording = CudaRecording::end(device_.driver(), context_, stream_);
+  records_ = false;
+  SN_RETURN_IF_ERROR(misuse_);
+  return recording;
+}
+
+Status CudaStream::play(const Recording& recording) noexcept {
+  SN_RETURN_IF_ERROR(check_not_recording("play"));
+  const CurrentContext current(device_.driver(), context_);
+  SN_RETURN_IF_ERROR(current.status());
+  return static_cast<const CudaRecording&>(recording).play();
 }
 
 Status CudaStream::launch(CUfunction kernel, unsigned blocks, unsigned threads,

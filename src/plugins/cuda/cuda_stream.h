@@ -17,6 +17,9 @@ class CudaStream final : public Stream {
   Status synchronize() noexcept override;
   Result<std::unique_ptr<DeviceEvent>> record() noexcept override;
   Result<double> microseconds(const DeviceEvent& from, const DeviceEvent& to) noexcept override;
+  Status begin_recording() noexcept override;
+  Result<std::unique_ptr<Recording>> end_recording() noexcept override;
+  Status play(const Recording& recording) noexcept override;
 
   CudaDevice& device() const noexcept { return device_; }
   CUcontext context() const noexcept { return context_; }
@@ -37,6 +40,9 @@ class CudaStream final : public Stream {
   CudaStream(CudaDevice& device, CUcontext context) : device_(device), context_(context) {}
   Status open();
   Status open_staging();
+  // Ready for what may not be recorded; else an error, and one of the recording. CUDA would record
+  // some of it: a copy out of a chunk that holds other bytes when it is played.
+  Status check_not_recording(const char* call) noexcept;
 
   CudaDevice& device_;
   const CUcontext context_;
@@ -44,6 +50,8 @@ class CudaStream final : public Stream {
   std::byte* staging_ = nullptr;  // pinned; there from the first upload on
   std::array<Chunk, kChunks> chunks_;
   std::size_t next_chunk_ = 0;
+  bool records_ = false;
+  Status misuse_;  // the first of this recording
 };
 
 }  // namespace softneuro::cuda

@@ -33,6 +33,12 @@ namespace softneuro::cuda {
   X(cuStreamCreate)               \
   X(cuStreamDestroy_v2)           \
   X(cuStreamSynchronize)          \
+  X(cuStreamBeginCapture_v2)      \
+  X(cuStreamEndCapture)           \
+  X(cuGraphInstantiateWithFlags)  \
+  X(cuGraphLaunch)                \
+  X(cuGraphExecDestroy)           \
+  X(cuGraphDestroy)               \
   X(cuEventCreate)                \
   X(cuEventDestroy_v2)            \
   X(cuEventRecord)                \

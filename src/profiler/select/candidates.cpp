@@ -48,12 +48,14 @@ std::vector<Candidate> view_candidates(const Registry& registry, const Problem& 
   std::vector<DeviceId> devices = {DeviceId()};
   for (const Device* device : registry.devices()) devices.push_back(device->id());
   for (const DeviceId device : devices)
-    for (const DataType type :
-         {DataType::float32, DataType::float16, DataType::bfloat16, DataType::qint8}) {
+    for (const Precision& precision :
+         {Precision(DataType::float32), Precision(DataType::float16), Precision(DataType::bfloat16),
+          Precision(DataType::qint8), Precision(Arithmetic::tf32, DataType::float32)}) {
+      const DataType type = precision.type;
       // Integers and booleans keep their type in the schemas of all types.
       const DataType shown = is_real(x.type) ? type : x.type;
       if (type == DataType::qint8 && !same_quantization(x, problem.outputs[0])) continue;
-      const RoutineDescriptor schema{device, type, Layout::plain, "view"};
+      const RoutineDescriptor schema{device, type, Layout::plain, "view", precision.arithmetic};
       const bool is_known =
           std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& known) {
             return known.formats.inputs[0] == Format{shown, Layout::plain, device};
@@ -227,7 +229,7 @@ bool Candidate::is_usable() const {
 }
 
 bool Candidate::is_float32() const {
-  return routine == nullptr || routine->descriptor().type == DataType::float32;
+  return routine == nullptr || routine->descriptor().precision() == DataType::float32;
 }
 
 std::string Candidate::str() const {
@@ -285,6 +287,7 @@ std::vector<Candidate> list_fixed_candidates(const RoutineContext& context, cons
     if (!candidates.empty()) break;
     for (const Routine* routine : context.registry().routines(problem.type->name))
       if (is_allowed(rules, "", routine->descriptor()) == allowed &&
+          (allowed || routine->descriptor().arithmetic == Arithmetic::of_type) &&
           !is_avoided(rules, routine->descriptor()))
         add_fixed(context, *routine, shared, rules, candidates);
   }

@@ -6,7 +6,7 @@ namespace softneuro {
 
 Kind kind_of(const Candidate& candidate) {
   const RoutineDescriptor& descriptor = candidate.routine->descriptor();
-  return {descriptor.device, descriptor.type};
+  return {descriptor.device, descriptor.precision()};
 }
 
 void SearchSpace::make_index() {
@@ -24,13 +24,14 @@ std::set<Kind> SearchSpace::kinds(bool fallbacks) const {
 std::function<bool(const LayerCandidates&, const Candidate&)> only_kind(const Kind& kind) {
   return [kind](const LayerCandidates& layer, const Candidate& candidate) {
     if (candidate.routine == nullptr) return true;
-    for (const Kind& served : {kind, Kind(kind.first, DataType::float32)}) {
-      if (kind_of(candidate) == served) return true;
-      if (std::ranges::any_of(layer.candidates, [&](const Candidate& c) {
-            return c.routine != nullptr && kind_of(c) == served && c.is_usable();
-          }))
-        return false;
-    }
+    const auto has = [&](const Kind& wanted) {
+      return std::ranges::any_of(layer.candidates, [&](const Candidate& c) {
+        return c.routine != nullptr && kind_of(c) == wanted && c.is_usable();
+      });
+    };
+    for (const Kind& wanted :
+         {kind, Kind(kind.first, kind.second.type), Kind(kind.first, DataType::float32)})
+      if (has(wanted)) return kind_of(candidate) == wanted;
     return kind_of(candidate) == Kind(DeviceId(), DataType::float32);
   };
 }

@@ -13,8 +13,8 @@
 
 namespace softneuro {
 
-// Of candidates that are no views: a device, and a data type on it.
-using Kind = std::pair<DeviceId, DataType>;
+// Of candidates that are no views: a device, and what is computed in there.
+using Kind = std::pair<DeviceId, Precision>;
 Kind kind_of(const Candidate& candidate);
 
 struct SearchSpace {
@@ -44,8 +44,9 @@ struct SearchSpace {
   std::unordered_map<LayerId, std::size_t> index_of;  // in `layers`
 };
 
-// SelectionRules::allowed: candidates of `kind`; of layers that have none, the float32 ones of its
-// device, or of the host where that has none either.
+// SelectionRules::allowed: candidates of `kind`. Of layers that have none: those of its device and
+// data type, which other arithmetic than the type's leaves alone; else the float32 ones of its
+// device; else those of the host.
 std::function<bool(const LayerCandidates&, const Candidate&)> only_kind(const Kind& kind);
 // The same: only float32 where a layer has it; the rest is computed as it must be.
 bool only_float32(const LayerCandidates& layer, const Candidate& candidate);

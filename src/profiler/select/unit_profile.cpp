@@ -186,7 +186,7 @@ Status UnitProfiler::ProblemProfile::measure(std::size_t index) {
   candidate.workspace = bench.workspace_bytes();
   candidate.packed = bench.packed_bytes();
   SN_ASSIGN_OR_RETURN(candidate.error, reference_.error_of(bench.outputs(), candidate.formats));
-  candidate.wrong = candidate.error > tolerance_of(candidate.routine->descriptor().type);
+  candidate.wrong = candidate.error > tolerance_of(candidate.routine->descriptor().precision());
   std::string fault;
   if (candidate.wrong) {
     fault = fmt::format("by {:.2g}", candidate.error);

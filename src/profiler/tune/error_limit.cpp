@@ -53,17 +53,17 @@ Status ErrorLimit::measure_sensitivity(const Finalist& rounded) {
 std::vector<ErrorLimit::Rounding> ErrorLimit::roundings(bool by_time) const {
   std::vector<Rounding> all;
   for (std::size_t l = 0; l < space_.layers.size(); ++l) {
-    std::map<DataType, const Candidate*> fastest;
+    std::map<Precision, const Candidate*> fastest;
     for (const Candidate& candidate : space_.layers[l].candidates) {
       if (candidate.is_float32() || !candidate.is_usable()) continue;
-      const Candidate*& known = fastest[candidate.routine->descriptor().type];
+      const Candidate*& known = fastest[candidate.routine->descriptor().precision()];
       if (known == nullptr || candidate.time_us() < known->time_us()) known = &candidate;
     }
-    for (const auto& [type, candidate] : fastest) {
+    for (const auto& [precision, candidate] : fastest) {
       const double saved =
           by_time && base_ ? space_.candidate_of(*base_, l).time_us() - candidate->time_us() : 1;
       all.push_back(
-          {l, type, std::max(saved, 0.0) / std::max(sensitivity_.of(l, *candidate), 1e-30)});
+          {l, precision, std::max(saved, 0.0) / std::max(sensitivity_.of(l, *candidate), 1e-30)});
     }
   }
   std::ranges::stable_sort(all, std::greater<>(), &Rounding::worth);
@@ -72,19 +72,20 @@ std::vector<ErrorLimit::Rounding> ErrorLimit::roundings(bool by_time) const {
 
 bool ErrorLimit::has_rounding(const Selection& selection, const Rounding& rounding) const {
   const Candidate& candidate = space_.candidate_of(selection, rounding.layer);
-  return !candidate.is_float32() && candidate.routine->descriptor().type == rounding.type;
+  return !candidate.is_float32() &&
+         candidate.routine->descriptor().precision() == rounding.precision;
 }
 
 // The fastest path with no other reduced types than these; nothing if it is no faster than `than`.
 Result<std::optional<Finalist>> ErrorLimit::find_rounded(
     std::span<const Rounding> roundings, const std::optional<Finalist>& than) const {
   SN_RETURN_IF_ERROR(context_.check_cancelled());
-  std::set<std::pair<std::size_t, DataType>> allowed;
-  for (const Rounding& rounding : roundings) allowed.emplace(rounding.layer, rounding.type);
+  std::set<std::pair<std::size_t, Precision>> allowed;
+  for (const Rounding& rounding : roundings) allowed.emplace(rounding.layer, rounding.precision);
   SelectionRules rules = memory_.rules();
   rules.allowed = [&](const LayerCandidates& layer, const Candidate& candidate) {
     return only_float32(layer, candidate) ||
-           allowed.contains({space_.place_of(layer), candidate.routine->descriptor().type});
+           allowed.contains({space_.place_of(layer), candidate.routine->descriptor().precision()});
   };
   const Result<Selection> best = memory_.select(rules);
   // Not ok: all this needs too much memory, for one.

@@ -38,10 +38,10 @@ class ErrorLimit {
   bool is_put_back(const Candidate& chosen, std::size_t layer, const Candidate& candidate) const;
 
  private:
-  // A reduced type of a layer.
+  // A reduced precision of a layer.
   struct Rounding {
     std::size_t layer = 0;
-    DataType type = DataType::undefined;
+    Precision precision;
     double worth = 0;
   };
   SelectionRules float32_rules() const;

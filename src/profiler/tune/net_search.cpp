@@ -22,6 +22,13 @@ std::size_t searches(const TuneContext& context) {
   return kinds > 1 ? 1 + kinds : 1;
 }
 
+// "float32", "cuda:tf32".
+std::string name_of(const Kind& kind) {
+  const auto& [device, precision] = kind;
+  return (device.is_host() ? std::string() : device.c_str() + std::string(":")) +
+         to_string(precision);
+}
+
 }  // namespace
 
 double NetSearch::most_seconds(const TuneContext& context) {
@@ -239,8 +246,7 @@ Status NetSearch::run() {
   if (const std::set<Kind> all = context_.space.kinds(); all.size() > 1)
     for (const Kind& kind : all)
       if (in_time) {
-        const std::string what =
-            fmt::format("{}|{}", Format{kind.second, Layout::plain, kind.first}.str(), among);
+        const std::string what = name_of(kind) + '|' + among;
         SelectionRules single = memory_.rules();
         single.allowed = only_kind(kind);
         SN_ASSIGN_OR_RETURN(in_time, search_among(what, single));
