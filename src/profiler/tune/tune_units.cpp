@@ -66,6 +66,10 @@ Status UnitStage::find_candidates() {
     for_each_tensor(layer.layer, [&](TensorId id, const TensorSpec& spec) { specs_[id] = &spec; });
     if (layer.fallback) unsupported_layers.push_back('\'' + layer.layer.layer->name + '\'');
   }
+  device_adapts_.emplace(specs_,
+                         [this](const TensorSpec& tensor, const Format& from, const Format& to) {
+                           return units_.profile_adapt(tensor, from, to);
+                         });
   if (context_.job.rules.selection.strict && !unsupported_layers.empty())
     return unsupported(
         "layers {} have no routine in the allowed schemas: allow more schemas, or tune without "
@@ -233,7 +237,9 @@ Result<AdaptChoice> UnitStage::measure_adapt(TensorId tensor, const Format& from
   if ((from.type == DataType::qint8 || to.type == DataType::qint8) && !spec->quantization)
     return impossible;
   if (is_view_adapt(spec->shape, from, to, true)) return AdaptChoice{};
-  SN_ASSIGN_OR_RETURN(AdaptChoice choice, units_.profile_adapt(*spec, from, to));
+  const bool is_on_host = from.device.is_host() && to.device.is_host();
+  SN_ASSIGN_OR_RETURN(AdaptChoice choice, is_on_host ? units_.profile_adapt(*spec, from, to)
+                                                     : device_adapts_->of(*spec, from, to));
   const Profile* const known = context_.cache.find(context_.adapt_key(tensor, from, to));
   if (known != nullptr) choice.time_us = known->time_us;
   return choice;

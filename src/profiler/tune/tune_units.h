@@ -2,7 +2,10 @@
 // SoftNeuro paper, section IV).
 #pragma once
 
+#include <optional>
+
 #include "core/plan/net_problems.h"
+#include "profiler/select/device_adapts.h"
 #include "profiler/select/unit_profile.h"
 #include "profiler/tune/tune_context.h"
 
@@ -31,6 +34,7 @@ class UnitStage {
 
   TuneContext& context_;
   UnitProfiler units_;
+  std::optional<DeviceAdapts> device_adapts_;
   NetProblems problems_;
   std::vector<const TensorSpec*> specs_;  // per tensor of the graph: shape and quantisation
 };
