@@ -83,6 +83,7 @@ SplitNet split_net(std::string name, Graph graph, std::vector<Shape> shapes) {
   net.name = std::move(name);
   NetOptions options;
   options.threads = 1;
+  options.plugins = {"none"};  // the GPU that is tested comes from below
   net.runtime = make_runtime(options).value();
   auto& registry = const_cast<Registry&>(net.runtime->registry());
   REQUIRE(add_test_device(registry, net.control).ok());

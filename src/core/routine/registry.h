@@ -31,8 +31,10 @@ class SN_INTREE Registry {
   const LayerTypes& layer_types() const { return *types_; }
   // A device of that id that is there already is an error.
   Status add_device(std::unique_ptr<Device> device);
-  // nullptr if there is none, and for the host.
+  // nullptr if there is none, and for the host. May not be started.
   Device* device(DeviceId id) const;
+  // The same, started. unsupported, with the reason, if there is none or it cannot be started.
+  Result<Device*> started_device(DeviceId id) const;
   std::vector<const Device*> devices() const;
   // For the routines of `device`. Without them, routines that do not take the post-ops of a problem
   // refuse it.
@@ -64,6 +66,7 @@ SN_INTREE bool matches_schema(const RoutineDescriptor& descriptor, std::string_v
 SN_INTREE bool matches_any_schema(const RoutineDescriptor& descriptor,
                                   std::span<const std::string> patterns);
 // invalid_argument for a pattern that is none, or that no routine matches: it lists what there is.
+// Starts the devices that patterns name; fails as that does.
 SN_INTREE Status check_schemas(const Registry& registry, std::span<const std::string> patterns);
 
 }  // namespace softneuro

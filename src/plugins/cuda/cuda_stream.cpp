@@ -30,36 +30,36 @@ CUevent handle_of(const DeviceEvent& event) {
 
 }  // namespace
 
-Result<std::unique_ptr<CudaStream>> CudaStream::create(CudaDevice& device) {
-  SN_ASSIGN_OR_RETURN(const CUcontext context, device.context());
-  std::unique_ptr<CudaStream> stream(new CudaStream(device, context));
+Result<std::unique_ptr<CudaStream>> CudaStream::create(Gpu& gpu) {
+  SN_ASSIGN_OR_RETURN(const CUcontext context, gpu.context());
+  std::unique_ptr<CudaStream> stream(new CudaStream(gpu, context));
   SN_RETURN_IF_ERROR(stream->open());
   return stream;
 }
 
 Status CudaStream::open() {
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
-  return driver.check(driver.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+  return gpu_.check(driver.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 }
 
 Status CudaStream::open_staging() {
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   for (Chunk& chunk : chunks_)
     if (chunk.is_free == nullptr)
-      SN_RETURN_IF_ERROR(driver.check(driver.cuEventCreate(&chunk.is_free, CU_EVENT_DISABLE_TIMING),
-                                      "cuEventCreate"));
+      SN_RETURN_IF_ERROR(gpu_.check(driver.cuEventCreate(&chunk.is_free, CU_EVENT_DISABLE_TIMING),
+                                    "cuEventCreate"));
   void* staging = nullptr;
   SN_RETURN_IF_ERROR(
-      driver.check(driver.cuMemHostAlloc(&staging, kChunks * kChunkBytes, 0), "cuMemHostAlloc"));
+      gpu_.check(driver.cuMemHostAlloc(&staging, kChunks * kChunkBytes, 0), "cuMemHostAlloc"));
   staging_ = static_cast<std::byte*>(staging);
   for (std::size_t i = 0; i < kChunks; ++i) chunks_[i].bytes = staging_ + i * kChunkBytes;
   return {};
 }
 
 CudaStream::~CudaStream() {
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   if (stream_ == nullptr) return;
   driver.cuStreamSynchronize(stream_);
@@ -70,7 +70,7 @@ CudaStream::~CudaStream() {
 }
 
 Status CudaStream::upload(void* to, const void* from, std::size_t bytes) noexcept {
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
   if (staging_ == nullptr) SN_RETURN_IF_ERROR(open_staging());
@@ -79,65 +79,63 @@ Status CudaStream::upload(void* to, const void* from, std::size_t bytes) noexcep
     next_chunk_ = (next_chunk_ + 1) % kChunks;
     const std::size_t count = std::min(kChunkBytes, bytes - at);
     // At once where it was never recorded.
-    SN_RETURN_IF_ERROR(
-        driver.check(driver.cuEventSynchronize(chunk.is_free), "cuEventSynchronize"));
+    SN_RETURN_IF_ERROR(gpu_.check(driver.cuEventSynchronize(chunk.is_free), "cuEventSynchronize"));
     std::memcpy(chunk.bytes, static_cast<const std::byte*>(from) + at, count);
     SN_RETURN_IF_ERROR(
-        driver.check(driver.cuMemcpyHtoDAsync_v2(reinterpret_cast<CUdeviceptr>(to) + at,
-                                                 chunk.bytes, count, stream_),
-                     "cuMemcpyHtoDAsync"));
-    SN_RETURN_IF_ERROR(driver.check(driver.cuEventRecord(chunk.is_free, stream_), "cuEventRecord"));
+        gpu_.check(driver.cuMemcpyHtoDAsync_v2(reinterpret_cast<CUdeviceptr>(to) + at, chunk.bytes,
+                                               count, stream_),
+                   "cuMemcpyHtoDAsync"));
+    SN_RETURN_IF_ERROR(gpu_.check(driver.cuEventRecord(chunk.is_free, stream_), "cuEventRecord"));
   }
   return {};
 }
 
 Status CudaStream::download(void* to, const void* from, std::size_t bytes) noexcept {
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
   if (bytes == 0) return {};
-  return driver.check(
+  return gpu_.check(
       driver.cuMemcpyDtoHAsync_v2(to, reinterpret_cast<CUdeviceptr>(from), bytes, stream_),
       "cuMemcpyDtoHAsync");
 }
 
 Status CudaStream::synchronize() noexcept {
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
-  return driver.check(driver.cuStreamSynchronize(stream_), "cuStreamSynchronize");
+  return gpu_.check(driver.cuStreamSynchronize(stream_), "cuStreamSynchronize");
 }
 
 Result<std::unique_ptr<DeviceEvent>> CudaStream::record() noexcept {
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
   CUevent handle = nullptr;
-  SN_RETURN_IF_ERROR(
-      driver.check(driver.cuEventCreate(&handle, CU_EVENT_DEFAULT), "cuEventCreate"));
+  SN_RETURN_IF_ERROR(gpu_.check(driver.cuEventCreate(&handle, CU_EVENT_DEFAULT), "cuEventCreate"));
   auto event = std::make_unique<CudaEvent>(driver, context_, handle);
-  SN_RETURN_IF_ERROR(driver.check(driver.cuEventRecord(handle, stream_), "cuEventRecord"));
+  SN_RETURN_IF_ERROR(gpu_.check(driver.cuEventRecord(handle, stream_), "cuEventRecord"));
   return std::unique_ptr<DeviceEvent>(std::move(event));
 }
 
 Result<double> CudaStream::microseconds(const DeviceEvent& from, const DeviceEvent& to) noexcept {
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
   float milliseconds = 0;
   SN_RETURN_IF_ERROR(
-      driver.check(driver.cuEventElapsedTime(&milliseconds, handle_of(from), handle_of(to)),
-                   "cuEventElapsedTime"));
+      gpu_.check(driver.cuEventElapsedTime(&milliseconds, handle_of(from), handle_of(to)),
+                 "cuEventElapsedTime"));
   return 1e3 * static_cast<double>(milliseconds);
 }
 
 Status CudaStream::launch(CUfunction kernel, unsigned blocks, unsigned threads,
                           void* argument) noexcept {
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
   void* arguments[] = {argument};
-  return driver.check(
+  return gpu_.check(
       driver.cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, 0, stream_, arguments, nullptr),
       "cuLaunchKernel");
 }
