@@ -85,7 +85,9 @@ json to_json(const DoctorReport& report) {
               {"net_error", text_or_null(report.net_error)}};
   for (const PluginReport& plugin : report.plugins) all["plugins"].push_back(to_json(plugin));
   for (const DeviceReport& device : report.devices)
-    all["devices"].push_back({{"id", device.id}, {"name", device.name}});
+    all["devices"].push_back({{"id", device.id},
+                              {"name", text_or_null(device.name)},
+                              {"problem", text_or_null(device.problem)}});
   return all;
 }
 
@@ -168,7 +170,9 @@ void print(const DoctorReport& report) {
   print_machine(report.machine);
   print_plugins(report);
   Fields devices;
-  for (const DeviceReport& device : report.devices) devices.emplace_back(device.id, device.name);
+  for (const DeviceReport& device : report.devices)
+    devices.emplace_back(
+        device.id, device.problem.empty() ? device.name : "cannot be used: " + device.problem);
   print_fields("Devices", devices);
   print_fields("Profile cache",
                {{"folder", report.cache.folder}, {"state", text_of(report.cache)}});

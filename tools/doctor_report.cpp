@@ -128,11 +128,15 @@ void examine_runtime(const NetOptions& options, DoctorReport& report) {
   }
   report.plugin_folder = resolved(plugin_folder());
   add_missing_plugins(report, runtime.ok(), has(named_plugins(options), kNoFoundPlugins));
-  report.devices.push_back({DeviceId().c_str(), report.machine.name});
+  report.devices.push_back({DeviceId().c_str(), report.machine.name, {}});
   if (!runtime.ok()) return;
   report.machine.threads = (*runtime)->pool().concurrency();
-  for (const Device* device : (*runtime)->registry().devices())
-    report.devices.push_back({device->id().c_str(), device->name()});
+  const Registry& registry = (*runtime)->registry();
+  for (const Device* device : registry.devices()) {
+    const Status status = registry.device(device->id())->start();
+    report.devices.push_back({device->id().c_str(), status.ok() ? device->name() : std::string(),
+                              std::string(status.message())});
+  }
 }
 
 std::map<std::string, std::string> softneuro_environment() {

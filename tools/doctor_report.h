@@ -50,6 +50,7 @@ struct PluginReport {
 
 struct DeviceReport {
   std::string id, name;
+  std::string problem;  // why it cannot be used
 };
 
 struct CacheReport {

@@ -105,7 +105,11 @@ Result<DeviceOption> parse_device(const std::string& text) {
 }
 
 Status check_device(const Registry& registry, DeviceId id) {
-  if (id.is_host() || registry.device(id) != nullptr) return {};
+  if (id.is_host()) return {};
+  if (registry.device(id) != nullptr) {
+    const Status status = registry.started_device(id).status();
+    return status.ok() ? status : Status(StatusCode::not_found, std::string(status.message()));
+  }
   std::vector<std::string> known = {"cpu"};
   for (const Device* const device : registry.devices()) known.emplace_back(device->id().c_str());
   return make_error(StatusCode::not_found,

@@ -176,9 +176,9 @@ std::string machine_of(const RoutinePath& path, const Registry& registry, int th
         if (!format.device.is_host()) devices.insert(format.device);
   std::string machine = machine_name(threads);
   for (const DeviceId id : devices) {
-    const Device* const device = registry.device(id);
-    if (device == nullptr) return {};
-    machine += fmt::format(" with {} {}", id.c_str(), device->name());
+    const Result<Device*> device = registry.started_device(id);
+    if (!device.ok()) return {};
+    machine += fmt::format(" with {} {}", id.c_str(), (*device)->name());
   }
   return machine;
 }

@@ -132,7 +132,8 @@ DeviceId home_of(const RoutineContext& context, const NetProblems& problems,
   for (const Choices* const choices : {&kept.layers, &lost})
     for (const auto& [id, choice] : *choices) ++layers[device_of(choice.formats)];
   for (const auto& [device, count] : layers)
-    if (context.registry().device(device) != nullptr && 2 * count >= problems.layers.size())
+    if (!device.is_host() && 2 * count >= problems.layers.size() &&
+        context.registry().started_device(device).ok())
       return device;
   return otherwise;
 }

@@ -15,8 +15,11 @@ const cuda::Driver& fake_driver();
 Result<const cuda::Nvrtc*> fake_nvrtc();
 Result<const cuda::CublasLt*> fake_cublaslt();
 
-// The device "cuda" with the plugin's routines: a real GPU where there is one, else over these,
-// unless SOFTNEURO_TEST_GPU is set.
+// All of these.
+cuda::Toolkit fake_toolkit();
+
+// The device "cuda" with the plugin's routines, started: a real GPU where there is one, else over
+// these, unless SOFTNEURO_TEST_GPU is set. The registry must not have it.
 Status add_gpu_or_fake(Registry& registry);
 
 // For the library among them: puts `work` into the stream; false if that takes none.

@@ -444,10 +444,19 @@ int live_fake_graphs() {
   return live_graphs;
 }
 
+cuda::Toolkit fake_toolkit() {
+  return {[]() -> Result<const cuda::Driver*> { return &fake_driver(); }, &fake_nvrtc,
+          &fake_cublaslt};
+}
+
 Status add_gpu_or_fake(Registry& registry) {
-  const Status real = cuda::add_routines(registry);
-  if (real.ok() || std::getenv("SOFTNEURO_TEST_GPU") != nullptr) return real;
-  return cuda::add_gpu(registry, fake_driver(), &fake_nvrtc, &fake_cublaslt);
+  const auto driver = cuda::load_driver();
+  const bool is_real = driver.ok() && cuda::Gpu::find(**driver, 0).ok();
+  if (is_real || std::getenv("SOFTNEURO_TEST_GPU") != nullptr)
+    SN_RETURN_IF_ERROR(cuda::add_routines(registry));
+  else
+    SN_RETURN_IF_ERROR(cuda::add_gpu(registry, fake_toolkit()));
+  return registry.started_device(*DeviceId::parse("cuda")).status();
 }
 
 }  // namespace softneuro::test

@@ -109,6 +109,7 @@ SplitNet split_net(std::string name, Graph graph, std::vector<Shape> shapes,
   options.log = [warnings = net.warnings](LogLevel level, std::string_view line) {
     if (level >= LogLevel::warning) warnings->add(line);
   };
+  options.plugins = {"none"};  // the GPU that is tested comes from below
   net.runtime = make_runtime(options).value();
   auto& registry = const_cast<Registry&>(net.runtime->registry());
   REQUIRE(add_test_device(registry, net.control).ok());

@@ -13,6 +13,7 @@ namespace softneuro::test {
 void for_each_device(const std::function<void(Device&)>& check) {
   NetOptions options;
   options.threads = 1;
+  options.plugins = {"none"};  // the GPU that is tested comes from below
   const std::shared_ptr<Runtime> runtime = make_runtime(options).value();
   auto& registry = const_cast<Registry&>(runtime->registry());
   REQUIRE(add_test_device(registry, std::make_shared<TestControl>()).ok());

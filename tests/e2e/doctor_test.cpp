@@ -79,7 +79,8 @@ TEST_CASE("doctor: a plugin that is used has routines, and libraries whose files
     CHECK(std::filesystem::exists(plugin.at("path").get<std::string>()));
     REQUIRE(!plugin.at("libraries").empty());
     for (const json& library : plugin.at("libraries")) {
-      CHECK((library.at("version").is_string() || library.at("note").is_string()));
+      CHECK((library.at("version").is_string() || library.at("note").is_string() ||
+             library.at("problem").is_string()));
       if (library.at("path").is_string())
         CHECK(std::filesystem::exists(library.at("path").get<std::string>()));
     }
@@ -88,7 +89,8 @@ TEST_CASE("doctor: a plugin that is used has routines, and libraries whose files
 }
 
 TEST_CASE("doctor: each library of CUDA is there with a version and a file, or has a problem") {
-  const json cuda = plugin_of(doctor({}), "cuda");
+  const json report = doctor({});
+  const json cuda = plugin_of(report, "cuda");
   if (cuda.at("libraries").empty()) SN_SKIP("this build has no CUDA plugin");
   std::set<std::string> names;
   for (const json& library : cuda.at("libraries")) {
@@ -100,8 +102,39 @@ TEST_CASE("doctor: each library of CUDA is there with a version and a file, or h
   }
   CHECK(names == std::set<std::string>{"CUDA driver", "NVRTC", "cuBLASLt"});
   const json& driver = cuda.at("libraries").at(0);
-  CHECK((cuda.at("state") == "used") == driver.at("problem").is_null());
-  if (cuda.at("state") == "unavailable") CHECK(cuda.at("reason") == driver.at("problem"));
+  CHECK(cuda.at("state") == "used");
+  const json device = report.at("devices").at(1);
+  CHECK(device.at("id") == "cuda");
+  CHECK(device.at("name").is_null() == driver.at("problem").is_string());
+  if (driver.at("problem").is_string()) CHECK(device.at("problem") == driver.at("problem"));
+}
+
+TEST_CASE("tool: a run and a tuning on the host open no library of CUDA, and doctor does") {
+  const json report = doctor({});
+  if (plugin_of(report, "cuda").at("libraries").empty()) SN_SKIP("this build has no CUDA plugin");
+  const TemporaryFolder folder;
+  // The loader writes down what it looks for, in a file for each process.
+  const Environment traced = {{"LD_DEBUG", "files"}, {"LD_DEBUG_OUTPUT", folder.file("loader")}};
+  const auto was_opened = [&](std::vector<std::string> arguments) {
+    run_tool(arguments, traced, folder.path().string());
+    std::string looked_for;
+    for (const auto& file : std::filesystem::directory_iterator(folder.path()))
+      if (file.path().filename().string().starts_with("loader.")) {
+        looked_for += read_file(file.path().string());
+        std::filesystem::remove(file.path());
+      }
+    REQUIRE(!looked_for.empty());
+    for (const char* name : {"libcuda.so", "libnvrtc", "libcublas", "libcudnn"})
+      if (looked_for.find(name) != std::string::npos) return true;
+    return false;
+  };
+  const std::string model = source_dir() + "/models/shapes/shapes.dnn";
+  CHECK(was_opened({"doctor", "--json"}));
+  CHECK_FALSE(
+      was_opened({"bench", model, "--shape", "image=1x3x32x32", "--seconds", "0.2", "--json"}));
+  CHECK_FALSE(
+      was_opened({"tune", model, "-o", folder.file("tuned.dnn"), "--shape", "image=1x3x32x32",
+                  "--schemas", "cpu:float32", "--time-limit", "5", "--no-cache", "--json"}));
 }
 
 TEST_CASE("doctor: features that SOFTNEURO_MAX_ISA hides are listed apart") {

@@ -94,10 +94,15 @@ class SN_INTREE Device {
   Device& operator=(const Device&) = delete;
 
   DeviceId id() const noexcept { return id_; }
+  // Opens the device's libraries and the device at the first call: a registry has devices that no
+  // net uses. unsupported, with the reason, where there is none; device_failed where it was lost.
+  // Whoever means to use the device calls it first, by Registry::started_device().
+  virtual Status start() noexcept { return {}; }
   // What times depend on, for people too: "NVIDIA H200, driver 570.86". Measurements and tuned
-  // paths are kept under it: no two that are not alike have one name.
+  // paths are kept under it: no two that are not alike have one name. Known once start() was fine.
   virtual std::string name() const = 0;
   // Aligned to kTensorAlignment at least. out_of_memory if there is not as much. No bytes: none.
+  // It and create_stream() fail as start() does.
   Result<DeviceMemory> allocate(std::size_t bytes) noexcept;
   virtual Result<std::unique_ptr<Stream>> create_stream() noexcept = 0;
 

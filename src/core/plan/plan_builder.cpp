@@ -433,12 +433,11 @@ class PlanBuilder {
     std::vector<PlannedDevice>& devices = plan_->devices;
     for (std::uint32_t d = 0; d < devices.size(); ++d)
       if (devices[d].id == id) return d;
-    Device* const device = plan_->runtime->registry().device(id);
-    if (device == nullptr)
-      return make_error(StatusCode::not_found,
-                        "{}: there is no device '{}' here (softneuro doctor shows why)", who(),
-                        id.c_str());
-    devices.push_back({.id = id, .device = device});
+    const Result<Device*> device = plan_->runtime->registry().started_device(id);
+    if (!device.ok())
+      return make_error(StatusCode::not_found, "{}: {} (softneuro doctor shows more)", who(),
+                        device.status().message());
+    devices.push_back({.id = id, .device = *device});
     return static_cast<std::uint32_t>(devices.size() - 1);
   }
 

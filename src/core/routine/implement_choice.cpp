@@ -16,8 +16,7 @@ Result<ImplementationPtr> implement_choice(const RoutineContext& context,
     const bool kept = choice.formats.inputs[0] == choice.formats.outputs[0] &&
                       choice.formats.inputs[0].layout == Layout::plain;
     const DeviceId device = choice.formats.inputs[0].device;
-    if (!device.is_host() && registry.device(device) == nullptr)
-      return unsupported("there is no device {}", device.c_str());
+    if (!device.is_host()) SN_RETURN_IF_ERROR(registry.started_device(device).status());
     if (!kept)
       return unsupported(
           "a view (reshape, flatten…) must have the same plain format at its input and output");

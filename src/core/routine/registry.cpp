@@ -89,6 +89,14 @@ Device* Registry::device(DeviceId id) const {
   return found == devices_.end() ? nullptr : found->second.get();
 }
 
+Result<Device*> Registry::started_device(DeviceId id) const {
+  Device* const found = device(id);
+  if (found == nullptr) return unsupported("there is no device {} here", id.c_str());
+  if (const Status status = found->start(); !status.ok())
+    return unsupported("the device {} cannot be used: {}", id.c_str(), status.message());
+  return found;
+}
+
 std::vector<const Device*> Registry::devices() const {
   std::vector<const Device*> found;
   for (const auto& [id, device] : devices_) found.push_back(device.get());
@@ -141,21 +149,29 @@ bool is_default_schema(const RoutineDescriptor& descriptor, std::span<const std:
   });
 }
 
+namespace {
+
+Status no_such_schema(const std::vector<const Routine*>& routines, const std::string& pattern) {
+  std::set<std::string> known;
+  for (const Routine* routine : routines) known.insert(routine->descriptor().schema_pattern());
+  return invalid_argument(
+      "no routine here has the schema '{}' (device[:data_type[:layout]]); there are {}; softneuro "
+      "doctor shows why a device is missing",
+      pattern, fmt::join(known, ", "));
+}
+
+}  // namespace
+
 Status check_schemas(const Registry& registry, std::span<const std::string> patterns) {
   const std::vector<const Routine*> routines = registry.all();
   for (const std::string& pattern : patterns) {
-    const bool is_schema = RoutineDescriptor::parse(pattern + "/any").ok();
-    if (is_schema && std::ranges::any_of(routines, [&](const Routine* routine) {
-          return matches_schema(routine->descriptor(), pattern);
-        }))
-      continue;
-    std::set<std::string> known;
-    for (const Routine* routine : routines) known.insert(routine->descriptor().schema_pattern());
-    return invalid_argument(
-        "no routine here has the schema '{}' (device[:data_type[:layout]]); there are {}; "
-        "softneuro "
-        "doctor shows why a device is missing",
-        pattern, fmt::join(known, ", "));
+    const auto schema = RoutineDescriptor::parse(pattern + "/any");
+    const bool is_known = schema.ok() && std::ranges::any_of(routines, [&](const Routine* routine) {
+                            return matches_schema(routine->descriptor(), pattern);
+                          });
+    if (!is_known) return no_such_schema(routines, pattern);
+    if (!schema->device.is_host())
+      SN_RETURN_IF_ERROR(registry.started_device(schema->device).status());
   }
   return {};
 }

@@ -34,8 +34,10 @@ class SN_INTREE Registry {
   int device_number(DeviceId id) const;
   // A device of that id that is there already is an error.
   Status add_device(std::unique_ptr<Device> device);
-  // nullptr if there is none, and for the host.
+  // nullptr if there is none, and for the host. May not be started.
   Device* device(DeviceId id) const;
+  // The same, started. unsupported, with the reason, if there is none or it cannot be started.
+  Result<Device*> started_device(DeviceId id) const;
   std::vector<const Device*> devices() const;
   // For the routines of `device`. Without them, routines that do not take the post-ops of a problem
   // refuse it.
@@ -72,6 +74,7 @@ SN_INTREE bool matches_any_schema(const RoutineDescriptor& descriptor,
 SN_INTREE bool is_default_schema(const RoutineDescriptor& descriptor,
                                  std::span<const std::string> patterns);
 // invalid_argument for a pattern that is none, or that no routine matches: it lists what there is.
+// Starts the devices that patterns name; fails as that does.
 SN_INTREE Status check_schemas(const Registry& registry, std::span<const std::string> patterns);
 
 }  // namespace softneuro

@@ -19,7 +19,8 @@ struct RoutineFacts {
   int default_rank = 0;
   // Raised whenever results or speed may change: part of the profile cache's key.
   int version = 1;
-  // Version of the library that does the work ("onednn 2.6.3"); part of that key too.
+  // Version of the library that does the work ("onednn 2.6.3"); part of that key too. Empty where
+  // the routine's device has not been started: no library is opened to answer.
   std::string library = {};
   // Features of the processor without which the kernels must not run: the routine refuses then.
   CpuFeatures needs = {};

@@ -77,9 +77,19 @@ Applicability processor_fits(const Routine& routine) {
   return missing.empty() ? Applicability::yes() : Applicability::no("needs " + to_string(missing));
 }
 
-Applicability check_before(const Routine& routine, const Problem& problem) {
-  if (Applicability processor = processor_fits(routine); !processor) return processor;
+// The problem is on a device, so that somebody means to use it.
+Applicability device_starts(const Routine& routine, const Registry& registry) {
+  const DeviceId device = routine.descriptor().device;
+  if (device.is_host()) return Applicability::yes();
+  const Status status = registry.started_device(device).status();
+  return status.ok() ? Applicability::yes() : Applicability::no(std::string(status.message()));
+}
+
+Applicability check_before(const Routine& routine, const Registry& registry,
+                           const Problem& problem) {
   if (Applicability devices = devices_fit(routine, problem); !devices) return devices;
+  if (Applicability device = device_starts(routine, registry); !device) return device;
+  if (Applicability processor = processor_fits(routine); !processor) return processor;
   return problem.type->is_adapt() ? Applicability::yes() : formats_fit(routine, problem);
 }
 
@@ -119,7 +129,7 @@ RoutineContext RoutineContext::inside_childnet() const {
 
 Result<ImplementationPtr> RoutineContext::analyse(const Routine& routine,
                                                   const ProblemPtr& problem) const {
-  SN_RETURN_IF_ERROR(check_before(routine, *problem).status());
+  SN_RETURN_IF_ERROR(check_before(routine, *registry_, *problem).status());
   SN_ASSIGN_OR_RETURN(std::shared_ptr<Implementation> made, routine.implement(problem, *this));
   if (made->problem().post_ops.empty() && !problem->post_ops.empty()) {  // they are left to do
     const UnfusedPostOps unfused = registry_->unfused_post_ops(routine.descriptor().device);

@@ -67,9 +67,9 @@ Result<std::uint32_t> Chain::add_operand(const Problem& problem, int input) {
   return static_cast<std::uint32_t>(inputs_.size() - 1);
 }
 
-Result<Chain> Chain::create(CudaDevice& device, const Nvrtc& compiler, const Problem& problem,
-                            int first, const std::vector<PostOp>& ops) {
-  Chain chain(device);
+Result<Chain> Chain::create(Gpu& gpu, const Nvrtc& compiler, const Problem& problem, int first,
+                            const std::vector<PostOp>& ops) {
+  Chain chain(gpu);
   chain.count_ = problem.outputs[0].shape.elements();
   chain.program_.is_wide = chain.count_ >= kMostNarrow;
   SN_RETURN_IF_ERROR(chain.add_operand(problem, first).status());
@@ -80,7 +80,7 @@ Result<Chain> Chain::create(CudaDevice& device, const Nvrtc& compiler, const Pro
     chain.program_.ops.push_back(op);
   }
   SN_ASSIGN_OR_RETURN(chain.kernel_,
-                      device.kernel(compiler, chain_source(chain.program_), kChainKernel));
+                      gpu.kernel(compiler, chain_source(chain.program_), kChainKernel));
   return chain;
 }
 
@@ -99,7 +99,7 @@ Status Chain::launch(Context& context, const PackedConstants& constants) const n
                   : constants.data(context, static_cast<std::size_t>(input)));
   put(count_);
   for (const ChainWalk& walk : walks_) put(walk);
-  const std::int64_t most = std::int64_t{kBlocksPerMultiprocessor} * device_->multiprocessors();
+  const std::int64_t most = std::int64_t{kBlocksPerMultiprocessor} * gpu_->multiprocessors();
   const auto blocks = static_cast<unsigned>(std::min((count_ + kThreads - 1) / kThreads, most));
   return static_cast<CudaStream&>(*context.stream()).launch(kernel_, blocks, kThreads, argument);
 }

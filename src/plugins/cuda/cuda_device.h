@@ -1,72 +1,47 @@
-// The GPU as a device, by CUDA's driver: the first one that CUDA_VISIBLE_DEVICES shows.
+// A GPU as a device of a net, by CUDA's driver.
 #pragma once
 
-#include <map>
+#include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <vector>
 
 #include "core/device/device.h"
-#include "plugins/cuda/driver.h"
-#include "plugins/cuda/nvrtc.h"
+#include "plugins/cuda/gpu.h"
 
 namespace softneuro::cuda {
 
-// Makes a context the calling thread's current one for as long as it lives. Not copied.
-class CurrentContext {
- public:
-  CurrentContext(const Driver& driver, CUcontext context) noexcept : driver_(driver) {
-    result_ = driver.cuCtxPushCurrent_v2(context);
-  }
-  ~CurrentContext() {
-    CUcontext context = nullptr;
-    if (result_ == CUDA_SUCCESS) driver_.cuCtxPopCurrent_v2(&context);
-  }
-  CurrentContext(const CurrentContext&) = delete;
-  CurrentContext& operator=(const CurrentContext&) = delete;
-  Status status() const noexcept { return driver_.check(result_, "cuCtxPushCurrent"); }
-
- private:
-  const Driver& driver_;
-  CUresult result_;
+// Where CUDA's libraries come from: this machine's, or a test's. Each is opened at the first call,
+// by whatever thread, and always gives the same answer. None is opened before somebody needs it:
+// they are large, and the driver takes a while to start.
+struct Toolkit {
+  Result<const Driver*> (*driver)();  // initialised
+  Result<const Nvrtc*> (*nvrtc)();
+  Result<const CublasLt*> (*cublaslt)();
 };
 
 class CudaDevice final : public Device {
  public:
-  // unsupported if there is no GPU. `driver` outlives the device.
-  static Result<std::unique_ptr<CudaDevice>> create(const Driver& driver);
-  ~CudaDevice() override;
+  // The GPU `ordinal` of those that CUDA_VISIBLE_DEVICES shows. Opens nothing.
+  CudaDevice(const Toolkit& toolkit, int ordinal)
+      : Device(*DeviceId::parse("cuda")), toolkit_(toolkit), ordinal_(ordinal) {}
 
-  // "NVIDIA H200, sm_90, 132 multiprocessors, driver 13.0"
-  std::string name() const override { return name_; }
+  Status start() noexcept override { return gpu().status(); }
+  std::string name() const override;
   Result<std::unique_ptr<Stream>> create_stream() noexcept override;
 
-  const Driver& driver() const noexcept { return driver_; }
-  // Compute capability 9.0 is 90.
-  int architecture() const noexcept { return architecture_; }
-  int multiprocessors() const noexcept { return multiprocessors_; }
-  // The primary context, made at the first call: nets that do not use the GPU do without it.
-  Result<CUcontext> context() noexcept;
-  // The kernel `name` of `source`, which is compiled at the first call with it. Lives as long as
-  // the device.
-  Result<CUfunction> kernel(const Nvrtc& compiler, const std::string& source, const char* name);
+  const Toolkit& toolkit() const noexcept { return toolkit_; }
+  bool is_started() const noexcept { return gpu_ != nullptr; }
+  // Started by this call if need be. An error once it is lost.
+  Result<Gpu*> gpu() noexcept;
 
  protected:
   Result<void*> allocate_bytes(std::size_t bytes) noexcept override;
   void deallocate_bytes(void* data, std::size_t bytes) noexcept override;
 
  private:
-  CudaDevice(const Driver& driver, CUdevice device);
-  Result<CUmodule> module_of(const Nvrtc& compiler, const std::string& source);
-
-  const Driver& driver_;
-  const CUdevice device_;
-  std::string name_;
-  int architecture_ = 0, multiprocessors_ = 1;
-  std::mutex mutex_;
-  CUcontext context_ = nullptr;
-  std::map<std::string, CUmodule> modules_;  // by source
+  const Toolkit toolkit_;
+  const int ordinal_;
+  std::atomic<Gpu*> gpu_ = nullptr;  // there once it is started
 };
 
 }  // namespace softneuro::cuda

@@ -31,36 +31,36 @@ CUevent handle_of(const DeviceEvent& event) {
 
 }  // namespace
 
-Result<std::unique_ptr<CudaStream>> CudaStream::create(CudaDevice& device) {
-  SN_ASSIGN_OR_RETURN(const CUcontext context, device.context());
-  std::unique_ptr<CudaStream> stream(new CudaStream(device, context));
+Result<std::unique_ptr<CudaStream>> CudaStream::create(Gpu& gpu) {
+  SN_ASSIGN_OR_RETURN(const CUcontext context, gpu.context());
+  std::unique_ptr<CudaStream> stream(new CudaStream(gpu, context));
   SN_RETURN_IF_ERROR(stream->open());
   return stream;
 }
 
 Status CudaStream::open() {
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
-  return driver.check(driver.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+  return gpu_.check(driver.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 }
 
 Status CudaStream::open_staging() {
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   for (Chunk& chunk : chunks_)
     if (chunk.is_free == nullptr)
-      SN_RETURN_IF_ERROR(driver.check(driver.cuEventCreate(&chunk.is_free, CU_EVENT_DISABLE_TIMING),
-                                      "cuEventCreate"));
+      SN_RETURN_IF_ERROR(gpu_.check(driver.cuEventCreate(&chunk.is_free, CU_EVENT_DISABLE_TIMING),
+                                    "cuEventCreate"));
   void* staging = nullptr;
   SN_RETURN_IF_ERROR(
-      driver.check(driver.cuMemHostAlloc(&staging, kChunks * kChunkBytes, 0), "cuMemHostAlloc"));
+      gpu_.check(driver.cuMemHostAlloc(&staging, kChunks * kChunkBytes, 0), "cuMemHostAlloc"));
   staging_ = static_cast<std::byte*>(staging);
   for (std::size_t i = 0; i < kChunks; ++i) chunks_[i].bytes = staging_ + i * kChunkBytes;
   return {};
 }
 
 CudaStream::~CudaStream() {
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   if (stream_ == nullptr) return;
   driver.cuStreamSynchronize(stream_);
@@ -79,7 +79,7 @@ Status CudaStream::check_not_recording(const char* call) noexcept {
 
 Status CudaStream::upload(void* to, const void* from, std::size_t bytes) noexcept {
   SN_RETURN_IF_ERROR(check_not_recording("upload"));
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
   if (staging_ == nullptr) SN_RETURN_IF_ERROR(open_staging());
@@ -88,74 +88,72 @@ Status CudaStream::upload(void* to, const void* from, std::size_t bytes) noexcep
     next_chunk_ = (next_chunk_ + 1) % kChunks;
     const std::size_t count = std::min(kChunkBytes, bytes - at);
     // At once where it was never recorded.
-    SN_RETURN_IF_ERROR(
-        driver.check(driver.cuEventSynchronize(chunk.is_free), "cuEventSynchronize"));
+    SN_RETURN_IF_ERROR(gpu_.check(driver.cuEventSynchronize(chunk.is_free), "cuEventSynchronize"));
     std::memcpy(chunk.bytes, static_cast<const std::byte*>(from) + at, count);
     SN_RETURN_IF_ERROR(
-        driver.check(driver.cuMemcpyHtoDAsync_v2(reinterpret_cast<CUdeviceptr>(to) + at,
-                                                 chunk.bytes, count, stream_),
-                     "cuMemcpyHtoDAsync"));
-    SN_RETURN_IF_ERROR(driver.check(driver.cuEventRecord(chunk.is_free, stream_), "cuEventRecord"));
+        gpu_.check(driver.cuMemcpyHtoDAsync_v2(reinterpret_cast<CUdeviceptr>(to) + at, chunk.bytes,
+                                               count, stream_),
+                   "cuMemcpyHtoDAsync"));
+    SN_RETURN_IF_ERROR(gpu_.check(driver.cuEventRecord(chunk.is_free, stream_), "cuEventRecord"));
   }
   return {};
 }
 
 Status CudaStream::download(void* to, const void* from, std::size_t bytes) noexcept {
   SN_RETURN_IF_ERROR(check_not_recording("download"));
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
   if (bytes == 0) return {};
-  return driver.check(
+  return gpu_.check(
       driver.cuMemcpyDtoHAsync_v2(to, reinterpret_cast<CUdeviceptr>(from), bytes, stream_),
       "cuMemcpyDtoHAsync");
 }
 
 Status CudaStream::synchronize() noexcept {
   SN_RETURN_IF_ERROR(check_not_recording("synchronize"));
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
-  return driver.check(driver.cuStreamSynchronize(stream_), "cuStreamSynchronize");
+  return gpu_.check(driver.cuStreamSynchronize(stream_), "cuStreamSynchronize");
 }
 
 Result<std::unique_ptr<DeviceEvent>> CudaStream::record() noexcept {
   SN_RETURN_IF_ERROR(check_not_recording("record"));
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
   CUevent handle = nullptr;
-  SN_RETURN_IF_ERROR(
-      driver.check(driver.cuEventCreate(&handle, CU_EVENT_DEFAULT), "cuEventCreate"));
+  SN_RETURN_IF_ERROR(gpu_.check(driver.cuEventCreate(&handle, CU_EVENT_DEFAULT), "cuEventCreate"));
   auto event = std::make_unique<CudaEvent>(driver, context_, handle);
-  SN_RETURN_IF_ERROR(driver.check(driver.cuEventRecord(handle, stream_), "cuEventRecord"));
+  SN_RETURN_IF_ERROR(gpu_.check(driver.cuEventRecord(handle, stream_), "cuEventRecord"));
   return std::unique_ptr<DeviceEvent>(std::move(event));
 }
 
 Result<double> CudaStream::microseconds(const DeviceEvent& from, const DeviceEvent& to) noexcept {
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
   float milliseconds = 0;
   SN_RETURN_IF_ERROR(
-      driver.check(driver.cuEventElapsedTime(&milliseconds, handle_of(from), handle_of(to)),
-                   "cuEventElapsedTime"));
+      gpu_.check(driver.cuEventElapsedTime(&milliseconds, handle_of(from), handle_of(to)),
+                 "cuEventElapsedTime"));
   return 1e3 * static_cast<double>(milliseconds);
 }
 
 Status CudaStream::begin_recording() noexcept {
   SN_RETURN_IF_ERROR(check_not_recording("begin_recording"));
-  const CurrentContext current(device_.driver(), context_);
+  const CurrentContext current(gpu_.driver(), context_);
   SN_RETURN_IF_ERROR(current.status());
-  SN_RETURN_IF_ERROR(CudaRecording::begin(device_.driver(), stream_));
+  SN_RETURN_IF_ERROR(CudaRecording::begin(gpu_.driver(), stream_));
   records_ = true;
   misuse_ = Status();
   return {};
 }
 
 Result<std::unique_ptr<Recording>> CudaStream::end_recording() noexcept {
-  const CurrentContext current(device_.driver(), context_);
-  auto recording = CudaRecording::end(device_.driver(), context_, stream_);
+  const CurrentContext current(gpu_.driver(), context_);
+  auto recording = CudaRecording::end(gpu_.driver(), context_, stream_);
   records_ = false;
   SN_RETURN_IF_ERROR(misuse_);
   return recording;
@@ -163,18 +161,18 @@ Result<std::unique_ptr<Recording>> CudaStream::end_recording() noexcept {
 
 Status CudaStream::play(const Recording& recording) noexcept {
   SN_RETURN_IF_ERROR(check_not_recording("play"));
-  const CurrentContext current(device_.driver(), context_);
+  const CurrentContext current(gpu_.driver(), context_);
   SN_RETURN_IF_ERROR(current.status());
   return static_cast<const CudaRecording&>(recording).play();
 }
 
 Status CudaStream::launch(CUfunction kernel, unsigned blocks, unsigned threads,
                           void* argument) noexcept {
-  const Driver& driver = device_.driver();
+  const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
   void* arguments[] = {argument};
-  return driver.check(
+  return gpu_.check(
       driver.cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, 0, stream_, arguments, nullptr),
       "cuLaunchKernel");
 }

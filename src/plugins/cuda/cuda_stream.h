@@ -3,13 +3,14 @@
 
 #include <array>
 
-#include "plugins/cuda/cuda_device.h"
+#include "core/device/device.h"
+#include "plugins/cuda/gpu.h"
 
 namespace softneuro::cuda {
 
 class CudaStream final : public Stream {
  public:
-  static Result<std::unique_ptr<CudaStream>> create(CudaDevice& device);
+  static Result<std::unique_ptr<CudaStream>> create(Gpu& gpu);
   ~CudaStream() override;
 
   Status upload(void* to, const void* from, std::size_t bytes) noexcept override;
@@ -21,7 +22,7 @@ class CudaStream final : public Stream {
   Result<std::unique_ptr<Recording>> end_recording() noexcept override;
   Status play(const Recording& recording) noexcept override;
 
-  CudaDevice& device() const noexcept { return device_; }
+  Gpu& gpu() const noexcept { return gpu_; }
   CUcontext context() const noexcept { return context_; }
   CUstream handle() const noexcept { return stream_; }
   // Puts a kernel in that takes one argument by value.
@@ -37,14 +38,14 @@ class CudaStream final : public Stream {
   static constexpr std::size_t kChunkBytes = std::size_t{1} << 18;  // the bus is busy with one well
   static constexpr std::size_t kChunks = 8;                         // small inputs take one each
 
-  CudaStream(CudaDevice& device, CUcontext context) : device_(device), context_(context) {}
+  CudaStream(Gpu& gpu, CUcontext context) : gpu_(gpu), context_(context) {}
   Status open();
   Status open_staging();
   // Ready for what may not be recorded; else an error, and one of the recording. CUDA would record
   // some of it: a copy out of a chunk that holds other bytes when it is played.
   Status check_not_recording(const char* call) noexcept;
 
-  CudaDevice& device_;
+  Gpu& gpu_;
   const CUcontext context_;
   CUstream stream_ = nullptr;
   std::byte* staging_ = nullptr;  // pinned; there from the first upload on

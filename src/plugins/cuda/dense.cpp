@@ -41,43 +41,44 @@ GemmShape gemm_shape(const Problem& problem) {
 
 class DenseImplementation final : public PackingImplementation {
  public:
-  DenseImplementation(ProblemPtr problem, const RoutineContext& context, const Gpu& gpu,
+  DenseImplementation(ProblemPtr problem, const RoutineContext& context, CudaDevice& device,
                       const CublasLt& library)
-      : PackingImplementation(std::move(problem), context), gpu_(gpu), library_(library) {}
+      : PackingImplementation(std::move(problem), context), device_(device), library_(library) {}
 
  protected:
   Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
                                                 const PackedWeights& packed) const override {
     PackedConstants constants(problem(), packed);
+    SN_ASSIGN_OR_RETURN(Gpu* const gpu, device_.gpu());
     SN_ASSIGN_OR_RETURN(Matmul matmul,
-                        Matmul::create(gpu_.device, library_, gemm_shape(problem()),
+                        Matmul::create(*gpu, library_, gemm_shape(problem()),
                                        problem().has_input(2) ? constants.constant(2) : nullptr));
     std::optional<Chain> tail;
     if (!problem().post_ops.empty()) {
-      SN_ASSIGN_OR_RETURN(const Nvrtc* const compiler, gpu_.nvrtc());
-      SN_ASSIGN_OR_RETURN(tail,
-                          Chain::create(gpu_.device, *compiler, problem(), -1, problem().post_ops));
+      SN_ASSIGN_OR_RETURN(const Nvrtc* const compiler, device_.toolkit().nvrtc());
+      SN_ASSIGN_OR_RETURN(tail, Chain::create(*gpu, *compiler, problem(), -1, problem().post_ops));
     }
     return make_kernel<DenseKernel>(std::move(matmul), std::move(tail), std::move(constants));
   }
 
  private:
-  Gpu gpu_;
+  CudaDevice& device_;
   const CublasLt& library_;
 };
 
 class DenseRoutine final : public Routine {
  public:
-  explicit DenseRoutine(const Gpu& gpu) : Routine("dense", "cuda/cublaslt"), gpu_(gpu) {}
+  explicit DenseRoutine(CudaDevice& device) : Routine("dense", "cuda/cublaslt"), device_(device) {}
 
   RoutineFacts facts() const override {
-    const auto library = gpu_.cublaslt();
+    if (!device_.is_started()) return {};
+    const auto library = device_.toolkit().cublaslt();
     return {.library = library.ok() ? "cublasLt " + (*library)->version() : std::string()};
   }
 
  protected:
   bool supports_post_ops(const Problem& problem) const override {
-    return Chain::supports(problem, problem.post_ops).ok() && gpu_.nvrtc().ok();
+    return Chain::supports(problem, problem.post_ops).ok() && device_.toolkit().nvrtc().ok();
   }
   Result<std::shared_ptr<Implementation>> make_implementation(
       ProblemPtr problem, const RoutineContext& context) const override {
@@ -89,18 +90,19 @@ class DenseRoutine final : public Routine {
     const GemmShape shape = gemm_shape(*problem);
     if (shape.m == 0 || shape.k == 0 || shape.n == 0)
       return unsupported("empty matrices are not supported");
-    SN_ASSIGN_OR_RETURN(const CublasLt* const library, gpu_.cublaslt());
-    return make_implementation_of<DenseImplementation>(std::move(problem), context, gpu_, *library);
+    SN_ASSIGN_OR_RETURN(const CublasLt* const library, device_.toolkit().cublaslt());
+    return make_implementation_of<DenseImplementation>(std::move(problem), context, device_,
+                                                       *library);
   }
 
  private:
-  Gpu gpu_;
+  CudaDevice& device_;
 };
 
 }  // namespace
 
-Status register_dense(Registry& registry, const Gpu& gpu) {
-  return registry.add(std::make_unique<DenseRoutine>(gpu));
+Status register_dense(Registry& registry, CudaDevice& device) {
+  return registry.add(std::make_unique<DenseRoutine>(device));
 }
 
 }  // namespace softneuro::cuda

@@ -41,10 +41,10 @@ using LayerOp = Result<PostOp> (*)(const Problem& problem);
 
 class ElementwiseImplementation final : public PackingImplementation {
  public:
-  ElementwiseImplementation(ProblemPtr problem, const RoutineContext& context, const Gpu& gpu,
+  ElementwiseImplementation(ProblemPtr problem, const RoutineContext& context, CudaDevice& device,
                             const Nvrtc& compiler, const PostOp& op)
       : PackingImplementation(std::move(problem), context),
-        gpu_(gpu),
+        device_(device),
         compiler_(compiler),
         ops_{op} {
     ops_.insert(ops_.end(), this->problem().post_ops.begin(), this->problem().post_ops.end());
@@ -53,24 +53,26 @@ class ElementwiseImplementation final : public PackingImplementation {
  protected:
   Result<std::unique_ptr<Kernel>> create_kernel(const RoutineParams&,
                                                 const PackedWeights& packed) const override {
-    SN_ASSIGN_OR_RETURN(Chain chain, Chain::create(gpu_.device, compiler_, problem(), 0, ops_));
+    SN_ASSIGN_OR_RETURN(Gpu* const gpu, device_.gpu());
+    SN_ASSIGN_OR_RETURN(Chain chain, Chain::create(*gpu, compiler_, problem(), 0, ops_));
     return make_kernel<ChainKernel>(std::move(chain), PackedConstants(problem(), packed),
                                     in_place_input(problem()));
   }
 
  private:
-  Gpu gpu_;
+  CudaDevice& device_;
   const Nvrtc& compiler_;
   std::vector<PostOp> ops_;  // the layer itself first
 };
 
 class ElementwiseRoutine final : public Routine {
  public:
-  ElementwiseRoutine(const char* layer_type, LayerOp layer_op, const Gpu& gpu)
-      : Routine(layer_type, "cuda/nvrtc"), layer_op_(layer_op), gpu_(gpu) {}
+  ElementwiseRoutine(const char* layer_type, LayerOp layer_op, CudaDevice& device)
+      : Routine(layer_type, "cuda/nvrtc"), layer_op_(layer_op), device_(device) {}
 
   RoutineFacts facts() const override {
-    const auto compiler = gpu_.nvrtc();
+    if (!device_.is_started()) return {};
+    const auto compiler = device_.toolkit().nvrtc();
     return {.library = compiler.ok() ? "nvrtc " + (*compiler)->version() : std::string()};
   }
 
@@ -83,14 +85,14 @@ class ElementwiseRoutine final : public Routine {
     if (problem->inputs[0].type != DataType::float32) return unsupported("needs float32");
     SN_ASSIGN_OR_RETURN(const PostOp op, layer_op_(*problem));
     SN_RETURN_IF_ERROR(Chain::supports(*problem, {op}).status());
-    SN_ASSIGN_OR_RETURN(const Nvrtc* const compiler, gpu_.nvrtc());
-    return make_implementation_of<ElementwiseImplementation>(std::move(problem), context, gpu_,
+    SN_ASSIGN_OR_RETURN(const Nvrtc* const compiler, device_.toolkit().nvrtc());
+    return make_implementation_of<ElementwiseImplementation>(std::move(problem), context, device_,
                                                              *compiler, op);
   }
 
  private:
   LayerOp layer_op_;
-  Gpu gpu_;
+  CudaDevice& device_;
 };
 
 Result<PostOp> unary_op(const Problem& problem) {
@@ -126,10 +128,11 @@ Result<PostOp> clip_op(const Problem& problem) {
 
 }  // namespace
 
-Status register_elementwise(Registry& registry, const Gpu& gpu) {
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<ElementwiseRoutine>("unary", unary_op, gpu)));
-  SN_RETURN_IF_ERROR(registry.add(std::make_unique<ElementwiseRoutine>("binary", binary_op, gpu)));
-  return registry.add(std::make_unique<ElementwiseRoutine>("clip", clip_op, gpu));
+Status register_elementwise(Registry& registry, CudaDevice& device) {
+  SN_RETURN_IF_ERROR(registry.add(std::make_unique<ElementwiseRoutine>("unary", unary_op, device)));
+  SN_RETURN_IF_ERROR(
+      registry.add(std::make_unique<ElementwiseRoutine>("binary", binary_op, device)));
+  return registry.add(std::make_unique<ElementwiseRoutine>("clip", clip_op, device));
 }
 
 }  // namespace softneuro::cuda

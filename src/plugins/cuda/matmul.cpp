@@ -11,17 +11,16 @@ constexpr std::size_t kMostWorkspaceBytes = std::size_t{32} << 20;
 
 }  // namespace
 
-// cuBLASLt's handle and descriptors; destroyed with the Matmul.
+// cuBLASLt's descriptors; destroyed with the Matmul. Its handle is the GPU's.
 struct Matmul::Handles {
-  Handles(CudaDevice& used, const CublasLt& table, CUcontext of_device)
-      : device(used), blas(table), context(of_device) {}
+  Handles(Gpu& used, const CublasLt& table, CUcontext of_gpu, cublasLtHandle_t shared)
+      : gpu(used), blas(table), context(of_gpu), library(shared) {}
   ~Handles() {
-    const CurrentContext current(device.driver(), context);
+    const CurrentContext current(gpu.driver(), context);
     if (preference != nullptr) blas.cublasLtMatmulPreferenceDestroy(preference);
     for (const cublasLtMatrixLayout_t layout : {w, x, y})
       if (layout != nullptr) blas.cublasLtMatrixLayoutDestroy(layout);
     if (matmul != nullptr) blas.cublasLtMatmulDescDestroy(matmul);
-    if (library != nullptr) blas.cublasLtDestroy(library);
   }
   Status describe(const GemmShape& shape, const void* bias);
   Status describe_layouts(const GemmShape& shape);
@@ -38,10 +37,10 @@ struct Matmul::Handles {
         "cublasLtMatmulPreferenceSetAttribute");
   }
 
-  CudaDevice& device;
+  Gpu& gpu;
   const CublasLt& blas;
   const CUcontext context;
-  cublasLtHandle_t library = nullptr;
+  const cublasLtHandle_t library;
   cublasLtMatmulDesc_t matmul = nullptr;
   cublasLtMatrixLayout_t w = nullptr, x = nullptr, y = nullptr;
   cublasLtMatmulPreference_t preference = nullptr;
@@ -50,7 +49,6 @@ struct Matmul::Handles {
 // The library's matrices are column-major, so that it computes yᵀ = wᵀ · xᵀ: row-major matrices
 // are the transposed ones as they are stored.
 Status Matmul::Handles::describe(const GemmShape& shape, const void* bias) {
-  SN_RETURN_IF_ERROR(blas.check(blas.cublasLtCreate(&library), "cublasLtCreate"));
   SN_RETURN_IF_ERROR(
       blas.check(blas.cublasLtMatmulDescCreate(&matmul, CUBLAS_COMPUTE_32F, CUDA_R_32F),
                  "cublasLtMatmulDescCreate"));
@@ -96,12 +94,13 @@ Matmul::Matmul(std::unique_ptr<Handles> handles) : handles_(std::move(handles)) 
 Matmul::Matmul(Matmul&&) noexcept = default;
 Matmul::~Matmul() = default;
 
-Result<Matmul> Matmul::create(CudaDevice& device, const CublasLt& library, const GemmShape& shape,
+Result<Matmul> Matmul::create(Gpu& gpu, const CublasLt& library, const GemmShape& shape,
                               const void* bias) {
-  SN_ASSIGN_OR_RETURN(const CUcontext context, device.context());
-  const CurrentContext current(device.driver(), context);
+  SN_ASSIGN_OR_RETURN(const CUcontext context, gpu.context());
+  const CurrentContext current(gpu.driver(), context);
   SN_RETURN_IF_ERROR(current.status());
-  Matmul gemm(std::make_unique<Handles>(device, library, context));
+  SN_ASSIGN_OR_RETURN(const cublasLtHandle_t handle, gpu.handle(library));
+  Matmul gemm(std::make_unique<Handles>(gpu, library, context, handle));
   SN_RETURN_IF_ERROR(gemm.handles_->describe(shape, bias));
   SN_RETURN_IF_ERROR(gemm.handles_->choose(gemm.algorithm_));
   return gemm;
@@ -109,7 +108,7 @@ Result<Matmul> Matmul::create(CudaDevice& device, const CublasLt& library, const
 
 Status Matmul::launch(CudaStream& stream, const void* x, const void* w, void* y,
                       void* workspace) const noexcept {
-  const CurrentContext current(stream.device().driver(), stream.context());
+  const CurrentContext current(stream.gpu().driver(), stream.context());
   SN_RETURN_IF_ERROR(current.status());
   const float one = 1, zero = 0;
   const Handles& h = *handles_;

@@ -17,8 +17,8 @@ struct GemmShape {
 // y[m, n] = x[m, k] · w (+ bias[n]), row-major float32, in float32 throughout (no TF32). Immutable.
 class Matmul {
  public:
-  // `bias`: on the device; nullptr: none. `device`, `library` and `bias` must outlive this object.
-  static Result<Matmul> create(CudaDevice& device, const CublasLt& library, const GemmShape& shape,
+  // `bias`: on the device; nullptr: none. `library` and `bias` must outlive this object.
+  static Result<Matmul> create(Gpu& gpu, const CublasLt& library, const GemmShape& shape,
                                const void* bias);
   Matmul(Matmul&&) noexcept;
   ~Matmul();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/base/checksum.h"
 #include "core/base/machine.h"
@@ -14,19 +15,34 @@
 namespace softneuro {
 namespace {
 
+// Whether a layer may get a routine with this descriptor. What no layer gets is not asked about: a
+// device that the tuning does without is not started.
+bool takes_part(const CandidateRules& rules, const RoutineDescriptor& descriptor) {
+  return descriptor.device.is_host() || matches_any_schema(descriptor, rules.schemas) ||
+         std::ranges::any_of(rules.selection.pin,
+                             [&](const auto& pin) { return matches_name(descriptor, pin.second); });
+}
+
 // What searches, finalists and adapts depend on besides what their own keys say. net_key() does not
 // take it: a candidate's key names its problem and the routine's version, and what is known of it
 // outlives changes of other routines.
 std::uint64_t whole_key_of(const TuneJob& job, std::uint64_t graph) {
   std::string text = fmt::format("{:x}", graph);
   for (const Shape& shape : job.shapes) text += ';' + shape.str();
-  for (const Routine* routine : job.runtime->registry().all()) {
+  const Registry& registry = job.runtime->registry();
+  std::map<DeviceId, std::string> devices;
+  for (const Routine* routine : registry.all()) {
+    const RoutineDescriptor& descriptor = routine->descriptor();
+    if (!takes_part(job.rules, descriptor)) continue;
+    if (!descriptor.device.is_host() && !devices.contains(descriptor.device)) {
+      const Result<Device*> device = registry.started_device(descriptor.device);
+      devices.emplace(descriptor.device, device.ok() ? (*device)->name() : std::string());
+    }
     const RoutineFacts facts = routine->facts();
-    text += fmt::format("\n{} {} v{} {}", routine->layer_type(), routine->descriptor().str(),
-                        facts.version, facts.library);
+    text += fmt::format("\n{} {} v{} {}", routine->layer_type(), descriptor.str(), facts.version,
+                        facts.library);
   }
-  for (const Device* device : job.runtime->registry().devices())
-    text += fmt::format("\n{} {}", device->id().c_str(), device->name());
+  for (const auto& [id, name] : devices) text += fmt::format("\n{} {}", id.c_str(), name);
   for (const std::string& pattern : job.rules.selection.avoid) text += "\navoid " + pattern;
   for (const auto& [layer, pattern] : job.rules.selection.pin)
     text += fmt::format("\npin {} {}", layer, pattern);
