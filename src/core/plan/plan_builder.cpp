@@ -245,7 +245,9 @@ class PlanBuilder {
     return PlanAccess::make(std::move(plan_));
   }
 
+  // Problems are posed in the model's formats, on the host, wherever the caller has the inputs.
   Result<std::unique_ptr<PlanImpl>> infer(std::span<const Shape> input_shapes) {
+    infers_ = true;
     SN_RETURN_IF_ERROR(make_steps(input_shapes));
     return std::move(plan_);
   }
@@ -278,10 +280,10 @@ class PlanBuilder {
       planned.storage = Storage::input;
       planned.io_index = static_cast<std::uint32_t>(i);
       planned.type = def.type;
-      planned.format = {def.type, Layout::plain, def.device};
-      SN_ASSIGN_OR_RETURN(planned.device, device_of(def.device, [&] {
-                            return fmt::format("input '{}'", def.name);
-                          }));
+      const DeviceId device = infers_ ? DeviceId() : def.device;
+      planned.format = {def.type, Layout::plain, device};
+      SN_ASSIGN_OR_RETURN(planned.device,
+                          device_of(device, [&] { return fmt::format("input '{}'", def.name); }));
       planned.shape = shapes[i];
       const std::int64_t bytes = storage_bytes(def.type, shapes[i], Layout::plain);
       if (bytes < 0)
@@ -476,6 +478,7 @@ class PlanBuilder {
   std::unique_ptr<PlanImpl> plan_;
   const Graph& graph_;
   const std::atomic<bool>* cancel_;
+  bool infers_ = false;
   Implementations made_;
   std::vector<Unprepared> unprepared_;
 };

@@ -22,7 +22,7 @@ struct Toolkit {
 class CudaDevice final : public Device {
  public:
   // The GPU `ordinal` of those that CUDA_VISIBLE_DEVICES shows. Opens nothing.
-  CudaDevice(const Toolkit& toolkit, int ordinal)
+  explicit CudaDevice(const Toolkit& toolkit, int ordinal = 0)
       : Device(*DeviceId::parse("cuda")), toolkit_(toolkit), ordinal_(ordinal) {}
 
   Status start() noexcept override { return gpu().status(); }

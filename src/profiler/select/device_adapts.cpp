@@ -58,15 +58,13 @@ Result<const DeviceAdapts::Line*> DeviceAdapts::line_of(const TensorSpec& tensor
       fmt::format("{}|{}|{}|{}|{}", from.str(), to.str(),
                   is_real(tensor.type) ? "real" : to_string(tensor.type),
                   tensor.quantization.has_value(), is_laid_out ? tensor.shape.rank() : 0);
-  const auto [place, is_new] = lines_.try_emplace(key);
-  if (!is_new) return &place->second;
+  if (const auto known = lines_.find(key); known != lines_.end()) return &known->second;
   Line line;
   for (const TensorSpec* const measured : measured_tensors(tensor, from, to)) {
     SN_ASSIGN_OR_RETURN(AdaptChoice choice, measure_(*measured, from, to));
     line.push_back({bytes_of(*measured, from, to), std::move(choice)});
   }
-  place->second = std::move(line);
-  return &place->second;
+  return &lines_.emplace(key, std::move(line)).first->second;
 }
 
 Result<AdaptChoice> DeviceAdapts::of(const TensorSpec& tensor, const Format& from,
