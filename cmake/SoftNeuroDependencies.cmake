@@ -71,19 +71,40 @@ if(SOFTNEURO_EIGEN)
   endif()
 endif()
 
-# Headers alone: the plugin opens the driver and the libraries when it runs.
+# Headers alone: the plugin opens the driver and the libraries when it runs. A toolkit has them in one
+# folder, NVIDIA's wheels (of the active Python environment, or of this checkout's) in several.
+file(GLOB softneuro_cuda_wheels
+  "$ENV{VIRTUAL_ENV}/lib/python3*/site-packages/nvidia/*/include"
+  "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/include")
+function(softneuro_find_cuda_header variable header)
+  find_path(${variable} ${header} HINTS ENV CUDA_HOME ENV CUDA_PATH
+    PATHS /usr/local/cuda ${softneuro_cuda_wheels} PATH_SUFFIXES include)
+  mark_as_advanced(${variable})
+endfunction()
 set(SOFTNEURO_CUDA_FOUND OFF)
+set(SOFTNEURO_CUDNN_FOUND OFF)
 if(SOFTNEURO_CUDA)
-  find_path(SOFTNEURO_CUDA_INCLUDE cublasLt.h
-    HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)
-  mark_as_advanced(SOFTNEURO_CUDA_INCLUDE)
-  if(EXISTS "${SOFTNEURO_CUDA_INCLUDE}/cuda.h" AND EXISTS "${SOFTNEURO_CUDA_INCLUDE}/nvrtc.h")
+  softneuro_find_cuda_header(SOFTNEURO_CUDA_INCLUDE cuda.h)
+  softneuro_find_cuda_header(SOFTNEURO_NVRTC_INCLUDE nvrtc.h)
+  softneuro_find_cuda_header(SOFTNEURO_CUBLASLT_INCLUDE cublasLt.h)
+  softneuro_find_cuda_header(SOFTNEURO_CUDNN_INCLUDE cudnn_graph.h)  # cudnn.h is of any version
+  if(SOFTNEURO_CUDA_INCLUDE AND SOFTNEURO_NVRTC_INCLUDE AND SOFTNEURO_CUBLASLT_INCLUDE)
     set(SOFTNEURO_CUDA_FOUND ON)
-    message(STATUS "softneuro: CUDA's headers in ${SOFTNEURO_CUDA_INCLUDE}")
+    set(SOFTNEURO_CUDA_INCLUDES
+      ${SOFTNEURO_CUDA_INCLUDE} ${SOFTNEURO_NVRTC_INCLUDE} ${SOFTNEURO_CUBLASLT_INCLUDE})
+    if(SOFTNEURO_CUDNN_INCLUDE)
+      set(SOFTNEURO_CUDNN_FOUND ON)
+      list(APPEND SOFTNEURO_CUDA_INCLUDES ${SOFTNEURO_CUDNN_INCLUDE})
+    else()
+      message(STATUS "softneuro: cuDNN's headers not found: doctor does not know of cuDNN")
+    endif()
+    list(REMOVE_DUPLICATES SOFTNEURO_CUDA_INCLUDES)
+    message(STATUS "softneuro: CUDA's headers in ${SOFTNEURO_CUDA_INCLUDES}")
   elseif(SOFTNEURO_CUDA STREQUAL "AUTO")
     message(STATUS "softneuro: CUDA's headers not found: no cuda routines")
   else()
-    message(FATAL_ERROR "SOFTNEURO_CUDA is ${SOFTNEURO_CUDA}, but cuda.h, nvrtc.h and cublasLt.h "
-                        "were not found in one folder")
+    message(FATAL_ERROR "SOFTNEURO_CUDA is ${SOFTNEURO_CUDA}, but not all of cuda.h "
+      "(${SOFTNEURO_CUDA_INCLUDE}), nvrtc.h (${SOFTNEURO_NVRTC_INCLUDE}) and cublasLt.h "
+      "(${SOFTNEURO_CUBLASLT_INCLUDE}) were found")
   endif()
 endif()

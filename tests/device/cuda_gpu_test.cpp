@@ -1,4 +1,5 @@
 // What nets share of a GPU, and what becomes of them when it is lost.
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -179,4 +180,43 @@ TEST_CASE("gpu: nets on the host run on after it is lost, and paths there take d
   CHECK_THAT(registry.started_device(id).status().message(), Catch::Contains("restarted"));
   CHECK(check_schemas(registry, std::vector<std::string>{"cpu"}).ok());
   CHECK_FALSE(check_schemas(registry, std::vector<std::string>{"cuda"}).ok());
+}
+
+TEST_CASE("gpu: page-locked memory and events are made once and used again") {
+  static std::atomic<int> host_allocations = 0, events = 0;
+  static const Driver* const driver = &add_driver([](Driver& table) {
+    table.cuMemHostAlloc = [](void** data, std::size_t bytes, unsigned flags) {
+      return ++host_allocations, fake_driver().cuMemHostAlloc(data, bytes, flags);
+    };
+    table.cuEventCreate = [](CUevent* event, unsigned flags) {
+      return ++events, fake_driver().cuEventCreate(event, flags);
+    };
+  });
+  const Toolkit toolkit = {[]() -> Result<const Driver*> { return driver; }, &fake_nvrtc,
+                           &fake_cublaslt};
+  std::vector<std::uint32_t> sent(100000);
+  for (int net = 0; net < 2; ++net) {
+    CudaDevice device(toolkit);
+    for (std::uint32_t weight = 0; weight < 5; ++weight) {
+      std::ranges::fill(sent, weight);
+      const DeviceMemory memory = upload(device, sent.data(), 4 * sent.size()).value();
+      const auto stream = device.create_stream().value();
+      std::vector<std::uint32_t> back(sent.size());
+      REQUIRE(stream->download(back.data(), memory.data(), 4 * back.size()).ok());
+      REQUIRE(stream->synchronize().ok());
+      CHECK(back == sent);
+    }
+  }
+  CHECK(host_allocations == 1);
+  CHECK(events == 8);  // one for each chunk of that memory
+
+  CudaDevice device(toolkit);
+  const auto stream = device.create_stream().value();
+  for (int trace = 0; trace < 3; ++trace) {
+    std::vector<std::unique_ptr<DeviceEvent>> points;
+    for (int i = 0; i < 10; ++i) points.push_back(stream->record().value());
+    REQUIRE(stream->synchronize().ok());
+    CHECK(stream->microseconds(*points.front(), *points.back()).value() > 0);
+  }
+  CHECK(events == 8 + 10);
 }

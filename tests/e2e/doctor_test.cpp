@@ -100,6 +100,7 @@ TEST_CASE("doctor: each library of CUDA is there with a version and a file, or h
     CHECK(library.at("version").is_string());
     CHECK(std::filesystem::exists(library.at("path").get<std::string>()));
   }
+  names.erase("cuDNN");  // where the plugin was built with its headers
   CHECK(names == std::set<std::string>{"CUDA driver", "NVRTC", "cuBLASLt"});
   const json& driver = cuda.at("libraries").at(0);
   CHECK(cuda.at("state") == "used");

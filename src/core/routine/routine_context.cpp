@@ -87,9 +87,9 @@ Applicability device_starts(const Routine& routine, const Registry& registry) {
 
 Applicability check_before(const Routine& routine, const Registry& registry,
                            const Problem& problem) {
+  if (Applicability processor = processor_fits(routine); !processor) return processor;
   if (Applicability devices = devices_fit(routine, problem); !devices) return devices;
   if (Applicability device = device_starts(routine, registry); !device) return device;
-  if (Applicability processor = processor_fits(routine); !processor) return processor;
   return problem.type->is_adapt() ? Applicability::yes() : formats_fit(routine, problem);
 }
 

@@ -12,6 +12,7 @@ Result<CublasLt> open_cublaslt() {
   SN_ASSIGN_OR_RETURN(const SharedLibrary library, SharedLibrary::open(kNames));
   CublasLt cublaslt;
   cublaslt.path = library.path();
+  cublaslt.found_by = library.found_by();
 #define SN_RESOLVE(name) SN_RETURN_IF_ERROR(resolve(library, #name, cublaslt.name));
   SN_CUDA_CUBLASLT(SN_RESOLVE)
 #undef SN_RESOLVE

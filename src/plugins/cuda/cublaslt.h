@@ -29,7 +29,8 @@ struct CublasLt {
 #define SN_DECLARE(name) decltype(&::name) name = nullptr;
   SN_CUDA_CUBLASLT(SN_DECLARE)
 #undef SN_DECLARE
-  std::string path;  // of the library
+  std::string path;      // of the library
+  std::string found_by;  // SharedLibrary::found_by()
 
   // Fine, or an error that names the call: out_of_memory, else device_failed.
   Status check(cublasStatus_t status, const char* call) const noexcept;

@@ -1,8 +1,5 @@
 #include "plugins/cuda/cuda_stream.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "core/base/error.h"
 #include "plugins/cuda/cuda_recording.h"
 
@@ -11,18 +8,13 @@ namespace {
 
 class CudaEvent final : public DeviceEvent {
  public:
-  CudaEvent(const Driver& driver, CUcontext context, CUevent event)
-      : handle(event), driver_(driver), context_(context) {}
-  ~CudaEvent() override {
-    const CurrentContext current(driver_, context_);
-    driver_.cuEventDestroy_v2(handle);
-  }
+  CudaEvent(Gpu& gpu, CUevent event) : handle(event), gpu_(gpu) {}
+  ~CudaEvent() override { gpu_.give_back(handle); }
 
   const CUevent handle;
 
  private:
-  const Driver& driver_;
-  const CUcontext context_;
+  Gpu& gpu_;
 };
 
 CUevent handle_of(const DeviceEvent& event) {
@@ -45,28 +37,12 @@ Status CudaStream::open() {
   return gpu_.check(driver.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
 }
 
-Status CudaStream::open_staging() {
-  const Driver& driver = gpu_.driver();
-  for (Chunk& chunk : chunks_)
-    if (chunk.is_free == nullptr)
-      SN_RETURN_IF_ERROR(gpu_.check(driver.cuEventCreate(&chunk.is_free, CU_EVENT_DISABLE_TIMING),
-                                    "cuEventCreate"));
-  void* staging = nullptr;
-  SN_RETURN_IF_ERROR(
-      gpu_.check(driver.cuMemHostAlloc(&staging, kChunks * kChunkBytes, 0), "cuMemHostAlloc"));
-  staging_ = static_cast<std::byte*>(staging);
-  for (std::size_t i = 0; i < kChunks; ++i) chunks_[i].bytes = staging_ + i * kChunkBytes;
-  return {};
-}
-
 CudaStream::~CudaStream() {
   const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   if (stream_ == nullptr) return;
   driver.cuStreamSynchronize(stream_);
-  for (const Chunk& chunk : chunks_)
-    if (chunk.is_free != nullptr) driver.cuEventDestroy_v2(chunk.is_free);
-  if (staging_ != nullptr) driver.cuMemFreeHost(staging_);
+  if (staging_ != nullptr) gpu_.give_back(std::move(staging_));
   driver.cuStreamDestroy_v2(stream_);
 }
 
@@ -79,24 +55,12 @@ Status CudaStream::check_not_recording(const char* call) noexcept {
 
 Status CudaStream::upload(void* to, const void* from, std::size_t bytes) noexcept {
   SN_RETURN_IF_ERROR(check_not_recording("upload"));
-  const Driver& driver = gpu_.driver();
-  const CurrentContext current(driver, context_);
+  const CurrentContext current(gpu_.driver(), context_);
   SN_RETURN_IF_ERROR(current.status());
-  if (staging_ == nullptr) SN_RETURN_IF_ERROR(open_staging());
-  for (std::size_t at = 0; at < bytes; at += kChunkBytes) {
-    Chunk& chunk = chunks_[next_chunk_];
-    next_chunk_ = (next_chunk_ + 1) % kChunks;
-    const std::size_t count = std::min(kChunkBytes, bytes - at);
-    // At once where it was never recorded.
-    SN_RETURN_IF_ERROR(gpu_.check(driver.cuEventSynchronize(chunk.is_free), "cuEventSynchronize"));
-    std::memcpy(chunk.bytes, static_cast<const std::byte*>(from) + at, count);
-    SN_RETURN_IF_ERROR(
-        gpu_.check(driver.cuMemcpyHtoDAsync_v2(reinterpret_cast<CUdeviceptr>(to) + at, chunk.bytes,
-                                               count, stream_),
-                   "cuMemcpyHtoDAsync"));
-    SN_RETURN_IF_ERROR(gpu_.check(driver.cuEventRecord(chunk.is_free, stream_), "cuEventRecord"));
+  if (staging_ == nullptr) {
+    SN_ASSIGN_OR_RETURN(staging_, guarded([&] { return gpu_.take_staging(); }));
   }
-  return {};
+  return gpu_.check(staging_->upload(stream_, to, from, bytes), "cuMemcpyHtoDAsync");
 }
 
 Status CudaStream::download(void* to, const void* from, std::size_t bytes) noexcept {
@@ -120,14 +84,14 @@ Status CudaStream::synchronize() noexcept {
 
 Result<std::unique_ptr<DeviceEvent>> CudaStream::record() noexcept {
   SN_RETURN_IF_ERROR(check_not_recording("record"));
-  const Driver& driver = gpu_.driver();
-  const CurrentContext current(driver, context_);
+  const CurrentContext current(gpu_.driver(), context_);
   SN_RETURN_IF_ERROR(current.status());
-  CUevent handle = nullptr;
-  SN_RETURN_IF_ERROR(gpu_.check(driver.cuEventCreate(&handle, CU_EVENT_DEFAULT), "cuEventCreate"));
-  auto event = std::make_unique<CudaEvent>(driver, context_, handle);
-  SN_RETURN_IF_ERROR(gpu_.check(driver.cuEventRecord(handle, stream_), "cuEventRecord"));
-  return std::unique_ptr<DeviceEvent>(std::move(event));
+  return guarded([&]() -> Result<std::unique_ptr<DeviceEvent>> {
+    SN_ASSIGN_OR_RETURN(const CUevent handle, gpu_.take_event());
+    auto event = std::make_unique<CudaEvent>(gpu_, handle);
+    SN_RETURN_IF_ERROR(gpu_.check(gpu_.driver().cuEventRecord(handle, stream_), "cuEventRecord"));
+    return std::unique_ptr<DeviceEvent>(std::move(event));
+  });
 }
 
 Result<double> CudaStream::microseconds(const DeviceEvent& from, const DeviceEvent& to) noexcept {

@@ -1,7 +1,7 @@
 // A stream of the GPU.
 #pragma once
 
-#include <array>
+#include <memory>
 
 #include "core/device/device.h"
 #include "plugins/cuda/gpu.h"
@@ -29,28 +29,16 @@ class CudaStream final : public Stream {
   Status launch(CUfunction kernel, unsigned blocks, unsigned threads, void* argument) noexcept;
 
  private:
-  // Where bytes wait for the way to the GPU, which reads them when it comes to it. A copy from any
-  // other memory may read its source later than the call, or not, as that memory is.
-  struct Chunk {
-    std::byte* bytes = nullptr;
-    CUevent is_free = nullptr;  // recorded behind the copy out of it
-  };
-  static constexpr std::size_t kChunkBytes = std::size_t{1} << 18;  // the bus is busy with one well
-  static constexpr std::size_t kChunks = 8;                         // small inputs take one each
-
   CudaStream(Gpu& gpu, CUcontext context) : gpu_(gpu), context_(context) {}
   Status open();
-  Status open_staging();
   // Ready for what may not be recorded; else an error, and one of the recording. CUDA would record
-  // some of it: a copy out of a chunk that holds other bytes when it is played.
+  // some of it: a copy out of page-locked memory that holds other bytes when it is played.
   Status check_not_recording(const char* call) noexcept;
 
   Gpu& gpu_;
   const CUcontext context_;
   CUstream stream_ = nullptr;
-  std::byte* staging_ = nullptr;  // pinned; there from the first upload on
-  std::array<Chunk, kChunks> chunks_;
-  std::size_t next_chunk_ = 0;
+  std::unique_ptr<Staging> staging_;  // there from the first upload on
   bool records_ = false;
   Status misuse_;  // the first of this recording
 };

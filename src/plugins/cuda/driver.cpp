@@ -1,7 +1,8 @@
 #include "plugins/cuda/driver.h"
 
+#include <string_view>
+
 #include "core/base/error.h"
-#include "plugins/cuda/shared_library.h"
 
 namespace softneuro::cuda {
 namespace {
@@ -13,12 +14,20 @@ Result<Driver> open_driver() {
   const Result<SharedLibrary> library = SharedLibrary::open(kNames);
   if (!library.ok())
     return unsupported("NVIDIA's driver is not installed: {}", library.status().message());
-  Driver driver;
-  driver.path = library->path();
-#define SN_RESOLVE(name) SN_RETURN_IF_ERROR(resolve(*library, #name, driver.name));
-  SN_CUDA_DRIVER(SN_RESOLVE)
-#undef SN_RESOLVE
-  return driver;
+  return driver_of(*library);
+}
+
+// What drivers that are older than cuda.h call a function with the same arguments; else null.
+const char* older_name(std::string_view name) {
+  return name == "cuEventElapsedTime_v2" ? "cuEventElapsedTime" : nullptr;
+}
+
+// By the name of the ABI that cuda.h declares, which the plain symbol may not be.
+template <class Function>
+Status resolve_entry(const SharedLibrary& library, const char* name, Function*& entry) {
+  const char* const older = older_name(name);
+  if (older != nullptr && library.symbol(name) == nullptr) name = older;
+  return resolve(library, name, entry);
 }
 
 Status initialise() {
@@ -29,6 +38,23 @@ Status initialise() {
 }
 
 }  // namespace
+
+// The argument as cuda.h has redefined it, as a text.
+#define SN_TEXT_OF(text) #text
+#define SN_TEXT(name) SN_TEXT_OF(name)
+#define SN_RESOLVE(name) SN_RETURN_IF_ERROR(resolve_entry(library, SN_TEXT(name), driver.name));
+
+Result<Driver> driver_of(const SharedLibrary& library) {
+  Driver driver;
+  driver.path = library.path();
+  driver.found_by = library.found_by();
+  SN_CUDA_DRIVER(SN_RESOLVE)
+  return driver;
+}
+
+#undef SN_RESOLVE
+#undef SN_TEXT
+#undef SN_TEXT_OF
 
 Status Driver::check(CUresult result, const char* call) const noexcept {
   if (result == CUDA_SUCCESS) return {};

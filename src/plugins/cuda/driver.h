@@ -5,11 +5,12 @@
 
 #include <string>
 
+#include "plugins/cuda/shared_library.h"
 #include "softneuro/status.h"
 
 namespace softneuro::cuda {
 
-// Names with _v2 are what cuda.h makes of the plain ones; the plain symbols are an older ABI.
+// Plain names, or those that cuda.h makes of them: it redefines some to a newer ABI (_v2).
 #define SN_CUDA_DRIVER(X)         \
   X(cuInit)                       \
   X(cuDriverGetVersion)           \
@@ -53,7 +54,8 @@ struct Driver {
 #define SN_DECLARE(name) decltype(&::name) name = nullptr;
   SN_CUDA_DRIVER(SN_DECLARE)
 #undef SN_DECLARE
-  std::string path;  // of the library
+  std::string path;      // of the library
+  std::string found_by;  // SharedLibrary::found_by()
 
   // Fine, or an error that names the call: out_of_memory, else device_failed.
   Status check(CUresult result, const char* call) const noexcept;
@@ -61,6 +63,8 @@ struct Driver {
   Result<std::string> version() const;
 };
 
+// The table of a library. unsupported if it lacks an entry.
+Result<Driver> driver_of(const SharedLibrary& library);
 // The driver of this machine, opened at the first call, not initialised. unsupported, with the
 // reason, where there is none.
 Result<const Driver*> find_driver();

@@ -137,4 +137,40 @@ Result<cublasLtHandle_t> Gpu::handle(const CublasLt& library) {
   return handle;
 }
 
+Result<CUevent> Gpu::take_event() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!idle_events_.empty()) {
+    const CUevent event = idle_events_.back();
+    idle_events_.pop_back();
+    return event;
+  }
+  idle_events_.reserve(++events_);
+  CUevent event = nullptr;
+  SN_RETURN_IF_ERROR(check(driver_.cuEventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate"));
+  return event;
+}
+
+Result<std::unique_ptr<Staging>> Gpu::take_staging() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!idle_stagings_.empty()) {
+      std::unique_ptr<Staging> staging = std::move(idle_stagings_.back());
+      idle_stagings_.pop_back();
+      return staging;
+    }
+    idle_stagings_.reserve(++stagings_);
+  }
+  return Staging::create(driver_);
+}
+
+void Gpu::give_back(CUevent event) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  idle_events_.push_back(event);
+}
+
+void Gpu::give_back(std::unique_ptr<Staging> staging) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  idle_stagings_.push_back(std::move(staging));
+}
+
 }  // namespace softneuro::cuda

@@ -12,6 +12,7 @@
 #include "plugins/cuda/cublaslt.h"
 #include "plugins/cuda/driver.h"
 #include "plugins/cuda/nvrtc.h"
+#include "plugins/cuda/staging.h"
 
 namespace softneuro::cuda {
 
@@ -65,6 +66,13 @@ class Gpu {
   // The library's handle. The GPU's context must be current.
   Result<cublasLtHandle_t> handle(const CublasLt& library);
 
+  // One that was given back, else a new one: both are dear to make. The context must be current.
+  Result<CUevent> take_event();
+  Result<std::unique_ptr<Staging>> take_staging();
+  // Once nothing is under way there.
+  void give_back(CUevent event) noexcept;
+  void give_back(std::unique_ptr<Staging> staging) noexcept;
+
  private:
   struct Module {
     std::mutex mutex;  // held while compiling
@@ -84,6 +92,10 @@ class Gpu {
   CUcontext context_ = nullptr;
   std::map<std::pair<const Nvrtc*, std::string>, std::shared_ptr<Module>> modules_;  // by source
   std::map<const CublasLt*, cublasLtHandle_t> handles_;
+  // As many as were ever in use at once. There is always room for all that were made.
+  std::vector<CUevent> idle_events_;
+  std::vector<std::unique_ptr<Staging>> idle_stagings_;
+  std::size_t events_ = 0, stagings_ = 0;
 };
 
 }  // namespace softneuro::cuda

@@ -1,13 +1,16 @@
 #include "plugins/cuda/libraries.h"
 
 #include "plugins/cuda/cublaslt.h"
+#if defined(SOFTNEURO_HAS_CUDNN)
+#include "plugins/cuda/cudnn.h"
+#endif
 #include "plugins/cuda/driver.h"
 #include "plugins/cuda/nvrtc.h"
 
 namespace softneuro::cuda {
 namespace {
 
-// An NVRTC or a cuBLASLt.
+// Any but the driver.
 template <class Library>
 PluginLibrary describe(const char* name, const Result<const Library*>& found) {
   PluginLibrary library;
@@ -16,6 +19,7 @@ PluginLibrary describe(const char* name, const Result<const Library*>& found) {
   if (!found.ok()) return library;
   library.version = (*found)->version();
   library.path = (*found)->path;
+  library.note = "by " + (*found)->found_by;
   return library;
 }
 
@@ -28,15 +32,21 @@ PluginLibrary describe_driver() {
   if (!found.ok()) return library;
   library.version = (*found)->version().value_or("");
   library.path = (*found)->path;
-  library.note = "the version is that of the newest CUDA that it can run";
+  library.note =
+      "by " + (*found)->found_by + "; the version is that of the newest CUDA that it can run";
   return library;
 }
 
 }  // namespace
 
 std::vector<PluginLibrary> libraries() {
-  return {describe_driver(), describe("NVRTC", load_nvrtc()),
-          describe("cuBLASLt", load_cublaslt())};
+  std::vector<PluginLibrary> all = {describe_driver(), describe("NVRTC", load_nvrtc()),
+                                    describe("cuBLASLt", load_cublaslt())};
+#if defined(SOFTNEURO_HAS_CUDNN)
+  all.push_back(describe("cuDNN", load_cudnn()));
+  if (const auto cudnn = load_cudnn(); cudnn.ok()) all.back().note += ": " + (*cudnn)->parts;
+#endif
+  return all;
 }
 
 }  // namespace softneuro::cuda

@@ -5,7 +5,8 @@
 
 namespace softneuro::cuda {
 
-// The driver, NVRTC and cuBLASLt, each whether the others are there or not. Opens all three.
+// The driver, NVRTC, cuBLASLt and, where the plugin was built with it, cuDNN, each whether the
+// others are there or not. Opens all of them.
 std::vector<PluginLibrary> libraries();
 
 }  // namespace softneuro::cuda

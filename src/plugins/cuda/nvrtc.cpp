@@ -15,9 +15,14 @@ Result<Nvrtc> open_nvrtc() {
   SN_ASSIGN_OR_RETURN(const SharedLibrary library, SharedLibrary::open(kNames));
   Nvrtc nvrtc;
   nvrtc.path = library.path();
+  nvrtc.found_by = library.found_by();
 #define SN_RESOLVE(name) SN_RETURN_IF_ERROR(resolve(library, #name, nvrtc.name));
   SN_CUDA_NVRTC(SN_RESOLVE)
 #undef SN_RESOLVE
+  // NVRTC opens these by name when it compiles. The loader finds none, or those of another
+  // installation, where NVRTC's folder is none of its own. What is missing then, compiling says.
+  [[maybe_unused]] const auto builtins =
+      SharedLibrary::open_file(library.folder() + "/libnvrtc-builtins.so." + nvrtc.version());
   return nvrtc;
 }
 

@@ -28,7 +28,8 @@ struct Nvrtc {
 #define SN_DECLARE(name) decltype(&::name) name = nullptr;
   SN_CUDA_NVRTC(SN_DECLARE)
 #undef SN_DECLARE
-  std::string path;  // of the library
+  std::string path;      // of the library
+  std::string found_by;  // SharedLibrary::found_by()
 
   Status check(nvrtcResult result, const char* call) const;
   // "13.0"
