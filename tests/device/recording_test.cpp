@@ -63,8 +63,6 @@ class Negation {
   Device& device() { return *net_.runtime->registry().device(plan_device().id); }
   TestControl& control() { return *net_.control; }
 
-  std::unique_ptr<Stream> stream;
-
  private:
   Negation(SplitNet net, std::shared_ptr<const Plan> plan, std::shared_ptr<const Kernel> kernel)
       : net_(std::move(net)), plan_(std::move(plan)), kernel_(std::move(kernel)) {
@@ -79,6 +77,9 @@ class Negation {
   std::shared_ptr<const Kernel> kernel_;
   DeviceMemory from_, to_;
   std::vector<float> back_ = std::vector<float>(kCount);
+
+ public:
+  std::unique_ptr<Stream> stream;  // destroyed first: it is the device's, which the net holds
 };
 
 void for_each_negation(const std::function<void(Negation&)>& check) {
