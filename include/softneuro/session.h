@@ -27,7 +27,8 @@ struct TensorInfo {
 struct MemoryReport {
   std::size_t weights = 0;         // constants of the graph, mapped or not; not those
                                    // that a packed_only file lacks
-  std::size_t packed_weights = 0;  // in the kernels' memory layouts; always of the whole net
+  std::size_t packed_weights = 0;  // in the kernels' memory layouts, on the host; always of the
+                                   // whole net
   // Of one session on the host: activations, workspace, and a buffer for each output of known
   // shape, also where the caller binds its own. Net: of the plan with the largest arena.
   std::size_t arena = 0;
@@ -38,6 +39,9 @@ struct MemoryReport {
   std::size_t sessions = 0;       // Net: idle sessions that Net::run keeps
   std::size_t plans = 0;          // Net: plans that it keeps; Plan: 1
   std::size_t device_arenas = 0;  // activations and workspace of one session on other devices
+  // Packed weights on other devices; always of the whole net. The host has no copy of them, but
+  // for those that a file brought along.
+  std::size_t device_packed_weights = 0;
 };
 
 // Made by Net::plan. Immutable and shared: any number of sessions on any number of threads may use

@@ -361,7 +361,9 @@ MemoryReport Net::memory_report() const {
   const std::shared_ptr<const Graph> graph = impl_->current_graph();
   for (TensorId id = 0; id < graph->tensor_count(); ++id)
     if (!graph->tensor(id).left_out) report.weights += graph->tensor(id).constant.bytes();
-  report.packed_weights = impl_->runtime->packed_weights().bytes();
+  const PackedCache::Bytes packed = impl_->runtime->packed_weights().bytes();
+  report.packed_weights = packed.host;
+  report.device_packed_weights = packed.devices;
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   for (const Impl::Planned& planned : impl_->plans) {
     ++report.plans;
