@@ -253,6 +253,17 @@ void Net::Impl::give_back(const std::shared_ptr<const Plan>& plan, Session sessi
     }
 }
 
+void Net::Impl::trim() {
+  std::vector<std::vector<Session>> idle;  // freed while nobody waits for the mutex
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (Planned& planned : plans) idle.push_back(std::exchange(planned.idle, {}));
+  }
+  idle.clear();
+  const Registry& registry = runtime->registry();
+  for (const Device* device : registry.devices()) registry.device(device->id())->pool().trim();
+}
+
 // --- making and saving -------------------------------------------------------------------------
 
 Result<Net> NetAccess::from_graph(Graph graph, const NetOptions& options) noexcept {
@@ -374,7 +385,16 @@ MemoryReport Net::memory_report() const {
     report.device_arenas = std::max(report.device_arenas, plan.device_arenas);
     for (const Session& session : planned.idle) report.dynamic += session.dynamic_bytes();
   }
+  for (const Device* device : impl_->runtime->registry().devices())
+    report.device_kept += device->pool().usage().kept;
   return report;
+}
+
+void Net::trim() const noexcept {
+  (void)guarded([&]() -> Status {
+    impl_->trim();
+    return {};
+  });
 }
 
 // --- running -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// The memory of a net that was tuned for a device: limits and files.
+// The memory of a net that was tuned for a device: limits, files, trimming.
 #include <catch2/catch.hpp>
 
 #include "core/dnn/file.h"
@@ -28,8 +28,10 @@ struct TunedNet {
     options.plugins = {"none"};
     return NetAccess::from_graph(std::move(b.graph), options).value();
   }();
+  NamedTensors inputs = {{"x", random_image(3, {2, 32})}};
 
   TunedNet() {
+    control->keeps_memory = true;
     auto& registry = const_cast<Registry&>(NetAccess::registry(net));
     REQUIRE(add_test_device(registry, control).ok());
     TuneOptions options;
@@ -54,6 +56,25 @@ TEST_CASE("tune: max_memory counts what devices hold, once") {
   CHECK(report.device_packed_weights == kWeights);
   CHECK(plan_memory(*plan) ==
         report.arena + report.device_arenas + report.device_packed_weights + report.packed_weights);
+}
+
+TEST_CASE("net: a trimmed net holds plans and packed weights, and runs on") {
+  const TunedNet tuned;
+  const NamedTensors before = tuned.net.run(tuned.inputs).value();
+  const MemoryReport report = tuned.net.memory_report();
+  CHECK(report.sessions == 1);
+  CHECK(report.device_kept > 0);  // of what tuning tried
+  CHECK(tuned.control->used_bytes ==
+        report.device_kept + report.device_arenas + report.device_packed_weights);
+  tuned.net.trim();
+  const MemoryReport trimmed = tuned.net.memory_report();
+  CHECK(trimmed.sessions == 0);
+  CHECK(trimmed.plans == 1);
+  CHECK(trimmed.device_kept == 0);
+  CHECK(tuned.control->used_bytes == trimmed.device_packed_weights);
+  const NamedTensors after = tuned.net.run(tuned.inputs).value();
+  for (const auto& [name, tensor] : before)
+    CHECK(std::memcmp(tensor.data(), after.at(name).data(), tensor.bytes()) == 0);
 }
 
 TEST_CASE("net: a file has what a device packed, though the host has no copy") {

@@ -37,6 +37,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::create(const Driver& driver) {
 }
 
 CudaDevice::~CudaDevice() {
+  pool().trim();
   if (context_ == nullptr) return;
   {
     const CurrentContext current(driver_, context_);
