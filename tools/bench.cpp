@@ -18,12 +18,23 @@ struct BenchArguments : NetArguments {
   bool wants_layers() const { return profile || files.any(); }
 };
 
+// What other devices hold; "" if there is nothing.
+std::string device_memory(const MemoryReport& memory) {
+  if (memory.device_arenas + memory.device_packed_weights == 0) return "";
+  return fmt::format("; on devices: arena {:.1f} MiB, packed {:.1f} MiB",
+                     mebibytes(memory.device_arenas), mebibytes(memory.device_packed_weights));
+}
+
 void print_json(const PreparedRun& run, const RunTimes& times, const NetProfile* profile) {
   const MemoryReport memory = run.net.memory_report();
-  nlohmann::json report = {
-      {"median_ms", times.median_ms()}, {"min_ms", times.min_ms()},
-      {"runs", times.ms.size()},        {"arena_bytes", run.plan->arena_bytes()},
-      {"weight_bytes", memory.weights}, {"packed_weight_bytes", memory.packed_weights}};
+  nlohmann::json report = {{"median_ms", times.median_ms()},
+                           {"min_ms", times.min_ms()},
+                           {"runs", times.ms.size()},
+                           {"arena_bytes", run.plan->arena_bytes()},
+                           {"weight_bytes", memory.weights},
+                           {"packed_weight_bytes", memory.packed_weights},
+                           {"device_arena_bytes", memory.device_arenas},
+                           {"device_packed_weight_bytes", memory.device_packed_weights}};
   if (profile != nullptr) {
     report["layers"] = profile_json(*profile);
     report["layers_sum_ms"] = profile->sum_us * 1e-3;
@@ -36,9 +47,9 @@ void print_text(const PreparedRun& run, const RunTimes& times, const NetProfile*
   const MemoryReport memory = run.net.memory_report();
   print_out(
       "median {:.3f} ms, min {:.3f} ms, {} runs; arena {:.1f} MiB, weights {:.1f} MiB, "
-      "packed {:.1f} MiB\n",
+      "packed {:.1f} MiB{}\n",
       times.median_ms(), times.min_ms(), times.ms.size(), mebibytes(run.plan->arena_bytes()),
-      mebibytes(memory.weights), mebibytes(memory.packed_weights));
+      mebibytes(memory.weights), mebibytes(memory.packed_weights), device_memory(memory));
 }
 
 int bench_net(const BenchArguments& arguments) {

@@ -67,6 +67,8 @@ typedef struct sn_net_options {
    * "cuda=1"; null, "" or "cpu": this processor (NetOptions::device in net.h). SN_NOT_FOUND if it
    * is not here. */
   const char* device;
+  size_t device_memory; /* the most bytes on each device but the host; 0: as many as there are
+                         * (NetOptions::device_memory) */
 } sn_net_options;
 #define SN_NET_OPTIONS_INIT SN_INIT(sn_net_options)
 
@@ -127,23 +129,28 @@ SN_API sn_status sn_net_output_info(const sn_net* net, size_t index, sn_tensor_i
  * these shapes), SN_UNSUPPORTED (no routine for a layer), SN_OUT_OF_MEMORY, SN_DEVICE_FAILED. */
 SN_API sn_status sn_net_prepare(const sn_net* net, const sn_shape* shapes, size_t shape_count);
 
-/* In bytes, but for the last two. Of a net, or of a session's plan: session.h says how they differ,
- * and what is not counted. */
+/* In bytes, but for sessions and plans. Of a net, or of a session's plan: session.h says how they
+ * differ, and what is not counted. */
 typedef struct sn_memory_report {
   size_t struct_size;
   size_t weights;        /* constants of the graph, mapped or not; not those that a packed_only
                             file lacks */
-  size_t packed_weights; /* in the kernels' memory layouts; always of the whole net */
-  size_t arena;          /* of one session on the host, output buffers included (session.h); arenas
-                            on other devices are not reported in C */
+  size_t packed_weights; /* in the kernels' memory layouts, on the host; always of the whole net */
+  size_t arena;          /* of one session on the host, output buffers included (session.h) */
   size_t arena_minimum;  /* lower bound of the arena without the output buffers (session.h) */
   size_t dynamic;        /* data-dependent shapes: what sessions took for them so far */
   size_t sessions;       /* idle sessions that the net keeps for sn_net_run */
   size_t plans;          /* plans that the net keeps */
+  size_t device_arenas;  /* of one session on other devices */
+  size_t device_packed_weights; /* on other devices; always of the whole net */
+  size_t device_kept;           /* of a net: what devices keep for later: see sn_net_trim */
 } sn_memory_report;
 #define SN_MEMORY_REPORT_INIT SN_INIT(sn_memory_report)
 /* Errors: SN_OUT_OF_MEMORY. */
 SN_API sn_status sn_net_memory_report(const sn_net* net, sn_memory_report* report);
+/* Frees what nobody uses: idle sessions that sn_net_run keeps, and memory of devices that was given
+ * back and waits for its next use. Plans and packed weights stay. */
+SN_API sn_status sn_net_trim(const sn_net* net);
 
 /* --- tuned paths ---------------------------------------------------------------------------------
  */

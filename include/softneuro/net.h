@@ -83,6 +83,9 @@ struct NetOptions {
   // Maximum number of plans that the net caches (one per set of input shapes and extra outputs),
   // least recently used evicted first; >= 1.
   std::size_t max_plans = 8;
+  // The most bytes that the net may take on each device but the host, for arenas, packed weights
+  // and what tuning measures; 0: as many as there are. What is beyond gives out_of_memory.
+  std::size_t device_memory = 0;
 };
 
 class Net;
@@ -205,6 +208,9 @@ class SN_API Net {
   std::span<const TensorInfo> inputs() const noexcept;
   std::span<const TensorInfo> outputs() const noexcept;
   MemoryReport memory_report() const;  // may throw std::bad_alloc
+  // Frees what nobody uses: idle sessions that run() keeps, and memory of devices that was given
+  // back and waits for its next use. Plans and packed weights stay.
+  void trim() const noexcept;
 
   // --- running --------------------------------------------------------------------------------
   // In one call: name → tensor in, name → tensor out: newly allocated from

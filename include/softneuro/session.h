@@ -27,7 +27,8 @@ struct TensorInfo {
 struct MemoryReport {
   std::size_t weights = 0;         // constants of the graph, mapped or not; not those
                                    // that a packed_only file lacks
-  std::size_t packed_weights = 0;  // in the kernels' memory layouts; always of the whole net
+  std::size_t packed_weights = 0;  // in the kernels' memory layouts, on the host; always of the
+                                   // whole net
   // Of one session on the host: activations, workspace, and a buffer for each output of known
   // shape, also where the caller binds its own. Net: of the plan with the largest arena.
   std::size_t arena = 0;
@@ -38,6 +39,10 @@ struct MemoryReport {
   std::size_t sessions = 0;       // Net: idle sessions that Net::run keeps
   std::size_t plans = 0;          // Net: plans that it keeps; Plan: 1
   std::size_t device_arenas = 0;  // activations and workspace of one session on other devices
+  // Packed weights on other devices; always of the whole net. The host has no copy of them, but
+  // for those that a file brought along.
+  std::size_t device_packed_weights = 0;
+  std::size_t device_kept = 0;  // Net: what devices keep for later: see Net::trim()
 };
 
 // Made by Net::plan. Immutable and shared: any number of sessions on any number of threads may use
@@ -182,8 +187,8 @@ class SN_API Session {
   // it has, nothing changes):
   //   session.set_plan(net.plan({{"x", {8, 64}}}).value());
   // The net keeps its plans (NetOptions::max_plans), so going back to shapes that were planned
-  // before is quick. The host's arena stays if it is large enough; otherwise, and on other
-  // devices, the new one is allocated before the old one is freed. What was bound by name has to be
+  // before is quick. An arena, on the host or on a device, stays if it is large enough; otherwise
+  // the new one is allocated before the old one is freed. What was bound by name has to be
   // bound anew; views of the session's memory end. Errors: invalid_argument (null, or a plan of
   // another net), out_of_memory; the session is then as before, on its old plan.
   Status set_plan(std::shared_ptr<const Plan> plan) noexcept;

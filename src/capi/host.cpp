@@ -66,6 +66,7 @@ Result<NetOptions> net_options(const sn_net_options* given, std::shared_ptr<Host
                       texts_from(options.plugins, options.plugin_count, "sn_net_options.plugins"));
   if (options.max_plans > 0) result.max_plans = options.max_plans;
   if (options.device != nullptr) result.device = options.device;
+  result.device_memory = options.device_memory;
   return result;
 }
 

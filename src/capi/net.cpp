@@ -164,6 +164,13 @@ sn_status sn_net_prepare(const sn_net* net, const sn_shape* shapes, size_t shape
   });
 }
 
+sn_status sn_net_trim(const sn_net* net) {
+  return call_on(net, "the net", [&]() -> Status {
+    net->net.trim();
+    return {};
+  });
+}
+
 sn_status sn_net_memory_report(const sn_net* net, sn_memory_report* report) {
   return call_on(net, "the net", [&] { return write_report(net->net.memory_report(), report); });
 }

@@ -131,6 +131,9 @@ Status write_report(const MemoryReport& report, sn_memory_report* out) {
   value.dynamic = report.dynamic;
   value.sessions = report.sessions;
   value.plans = report.plans;
+  value.device_arenas = report.device_arenas;
+  value.device_packed_weights = report.device_packed_weights;
+  value.device_kept = report.device_kept;
   return write(value, out, "sn_memory_report");
 }
 

@@ -155,6 +155,8 @@ Result<std::shared_ptr<Runtime>> make_runtime(const NetOptions& options,
   SN_RETURN_IF_ERROR(load_plugins(parts, options, loads));
   SN_RETURN_IF_ERROR(check_device(parts.registry, device.id));
   SN_RETURN_IF_ERROR(check_schemas(parts.registry, options.schemas));
+  for (const Device* device : parts.registry.devices())
+    parts.registry.device(device->id())->pool().set_limit(options.device_memory);
   return std::make_shared<Runtime>(std::move(parts));
 }
 

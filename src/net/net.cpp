@@ -272,6 +272,17 @@ void Net::Impl::give_back(const std::shared_ptr<const Plan>& plan, Session sessi
     }
 }
 
+void Net::Impl::trim() {
+  std::vector<std::vector<Session>> idle;  // freed while nobody waits for the mutex
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (Planned& planned : plans) idle.push_back(std::exchange(planned.idle, {}));
+  }
+  idle.clear();
+  const Registry& registry = runtime->registry();
+  for (const Device* device : registry.devices()) registry.device(device->id())->pool().trim();
+}
+
 // --- making and saving -------------------------------------------------------------------------
 
 Result<Net> NetAccess::from_graph(Graph graph, const NetOptions& options) noexcept {
@@ -380,7 +391,9 @@ MemoryReport Net::memory_report() const {
   const std::shared_ptr<const Graph> graph = impl_->current_graph();
   for (TensorId id = 0; id < graph->tensor_count(); ++id)
     if (!graph->tensor(id).left_out) report.weights += graph->tensor(id).constant.bytes();
-  report.packed_weights = impl_->runtime->packed_weights().bytes();
+  const PackedCache::Bytes packed = impl_->runtime->packed_weights().bytes();
+  report.packed_weights = packed.host;
+  report.device_packed_weights = packed.devices;
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   for (const Impl::Planned& planned : impl_->plans) {
     ++report.plans;
@@ -391,7 +404,16 @@ MemoryReport Net::memory_report() const {
     report.device_arenas = std::max(report.device_arenas, plan.device_arenas);
     for (const Session& session : planned.idle) report.dynamic += session.dynamic_bytes();
   }
+  for (const Device* device : impl_->runtime->registry().devices())
+    report.device_kept += device->pool().usage().kept;
   return report;
+}
+
+void Net::trim() const noexcept {
+  (void)guarded([&]() -> Status {
+    impl_->trim();
+    return {};
+  });
 }
 
 // --- running -----------------------------------------------------------------------------------

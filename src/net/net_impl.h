@@ -86,6 +86,7 @@ struct Net::Impl {
   // An idle session over `plan`, or a new one; give it back when done.
   Result<Session> take_session(const std::shared_ptr<const Plan>& plan);
   void give_back(const std::shared_ptr<const Plan>& plan, Session session);
+  void trim();
 };
 
 }  // namespace softneuro

@@ -22,9 +22,13 @@ Status add_packed(const PlanImpl& plan, PackedByKey& packed) {
         plan.runtime->routine_context().implement(*step.routine, std::move(problem)));
     SN_ASSIGN_OR_RETURN(const Packing packing, implementation->packing(step.params));
     SN_ASSIGN_OR_RETURN(
-        const PackedWeights weights,
+        PackedWeights weights,
         plan.runtime->packed_weights().get(*step.layer, *implementation, step.params, true));
-    if (weights.bytes.empty()) continue;
+    if (weights.place().empty()) continue;
+    if (weights.bytes.empty()) {  // they are on the device alone
+      SN_ASSIGN_OR_RETURN(weights,
+                          implementation->pack_weights(step.params, plan.runtime->allocator()));
+    }
     packed.emplace(PackedCache::key_of(*step.layer, *implementation, packing), weights.bytes);
   }
   return {};

@@ -148,6 +148,7 @@ class TestDevice final : public Device {
  public:
   TestDevice(DeviceId id, std::shared_ptr<TestControl> shared)
       : Device(id), control(std::move(shared)) {}
+  ~TestDevice() override { pool().trim(); }
   std::string name() const override { return control->name; }
   Result<std::unique_ptr<Stream>> create_stream() noexcept override {
     if (control->is_lost) return lost();
@@ -182,6 +183,7 @@ class TestDevice final : public Device {
     live_.erase(pages.offset_of(data));
     control->used_bytes -= bytes;
   }
+  bool keeps_memory() const noexcept override { return control->keeps_memory; }
 
  private:
   Status refuse(const char* what) const {

@@ -50,6 +50,8 @@ class TestControl {
   // The most that a stream waits before each piece of work.
   std::atomic<int> delay_us = 20;
   std::atomic<std::size_t> memory_bytes = std::size_t{1} << 30;
+  // Whether memory that was given back serves again. If not, what is used too late is found.
+  std::atomic<bool> keeps_memory = false;
   // From now on every call fails, and what was put into streams is not done.
   std::atomic<bool> is_lost = false;
 

@@ -818,6 +818,11 @@ TEST_CASE("c api: files, and what is prepared ahead") {
   REQUIRE(sn_net_memory_report(again.net, &report) == SN_OK);
   REQUIRE(report.plans == 1);
   REQUIRE(report.sessions == 1);
+  REQUIRE(report.device_arenas + report.device_packed_weights + report.device_kept == 0);
+  REQUIRE(sn_net_trim(again.net) == SN_OK);
+  REQUIRE(sn_net_memory_report(again.net, &report) == SN_OK);
+  REQUIRE(report.plans == 1);
+  REQUIRE(report.sessions == 0);
   REQUIRE(sn_net_prepare(again.net, shapes, 2) == SN_INVALID_ARGUMENT);
   REQUIRE_THAT(last_error(), Catch::Contains("two shapes"));
   REQUIRE(sn_net_prepare(again.net, nullptr, 1) == SN_INVALID_ARGUMENT);
@@ -866,6 +871,7 @@ TEST_CASE("c api: null is refused, or ignored, everywhere") {
       sn_net_output_info(nullptr, 0, &info),
       sn_net_prepare(nullptr, nullptr, 0),
       sn_net_memory_report(nullptr, &report),
+      sn_net_trim(nullptr),
       sn_net_run(nullptr, nullptr, 0, &result),
       sn_net_run(nullptr, nullptr, 0, nullptr),
       sn_result_get(nullptr, 0, &tensor),

@@ -44,13 +44,13 @@ TEST_CASE("packed weights: layers of one number in two graphs keep their own wei
   const auto one = conv_of(16, 1), two = conv_of(16, 2);
   REQUIRE(one->layers()[0].id == two->layers()[0].id);
   CHECK(output_of(runtime, one) == 3);
-  const std::size_t bytes = runtime->packed_weights().bytes();
+  const std::size_t bytes = runtime->packed_weights().bytes().host;
   REQUIRE(bytes > 0);
   CHECK(output_of(runtime, two) == 6);
-  CHECK(runtime->packed_weights().bytes() == 2 * bytes);
+  CHECK(runtime->packed_weights().bytes().host == 2 * bytes);
   // A copy of a graph has the same constants.
   CHECK(output_of(runtime, std::make_shared<const Graph>(*one)) == 3);
-  CHECK(runtime->packed_weights().bytes() == 2 * bytes);
+  CHECK(runtime->packed_weights().bytes().host == 2 * bytes);
 }
 
 TEST_CASE("packed weights: those of a file serve its own graph alone") {

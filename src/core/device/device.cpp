@@ -5,7 +5,7 @@
 namespace softneuro {
 
 DeviceMemory::~DeviceMemory() {
-  if (data_ != nullptr) device_->deallocate_bytes(data_, bytes_);
+  if (block_.data != nullptr) device_->pool().give_back(block_);
 }
 DeviceEvent::~DeviceEvent() = default;
 Recording::~Recording() = default;
@@ -26,8 +26,8 @@ Device::~Device() = default;
 Result<DeviceMemory> Device::allocate(std::size_t bytes) noexcept {
   if (bytes == 0) return DeviceMemory();
   return guarded([&]() -> Result<DeviceMemory> {
-    SN_ASSIGN_OR_RETURN(void* const data, allocate_bytes(bytes));
-    return DeviceMemory(*this, data, bytes);
+    SN_ASSIGN_OR_RETURN(const MemoryPool::Block block, pool_.take(bytes));
+    return DeviceMemory(*this, block, bytes);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/device/memory_pool.h"
 #include "softneuro/status.h"
 #include "softneuro/types.h"
 
@@ -14,30 +15,31 @@ namespace softneuro {
 
 class Device;
 
-// Memory of a device; given back when it goes. Move only. The device outlives it.
+// Memory of a device; given back when it goes, and may serve anyone then: nothing in a stream may
+// use it any more. Move only. The device outlives it.
 class SN_INTREE DeviceMemory {
  public:
   DeviceMemory() noexcept = default;  // none
   DeviceMemory(DeviceMemory&& other) noexcept { *this = std::move(other); }
   DeviceMemory& operator=(DeviceMemory&& other) noexcept {
     std::swap(device_, other.device_);
-    std::swap(data_, other.data_);
+    std::swap(block_, other.block_);
     std::swap(bytes_, other.bytes_);
     return *this;
   }
   ~DeviceMemory();
 
   // An address of the device: the host must not read or write there. Null where there is none.
-  void* data() const noexcept { return data_; }
+  void* data() const noexcept { return block_.data; }
   std::size_t bytes() const noexcept { return bytes_; }
 
  private:
   friend class Device;
-  DeviceMemory(Device& device, void* data, std::size_t bytes) noexcept
-      : device_(&device), data_(data), bytes_(bytes) {}
+  DeviceMemory(Device& device, const MemoryPool::Block& block, std::size_t bytes) noexcept
+      : device_(&device), block_(block), bytes_(bytes) {}
 
   Device* device_ = nullptr;
-  void* data_ = nullptr;
+  MemoryPool::Block block_;
   std::size_t bytes_ = 0;
 };
 
@@ -85,10 +87,11 @@ class SN_INTREE Stream {
   virtual Status play(const Recording& recording) noexcept;
 };
 
-// Thread safe.
+// Thread safe. A device's destructor begins with pool().trim(): what is kept can be given back as
+// long as the device is whole.
 class SN_INTREE Device {
  public:
-  explicit Device(DeviceId id) noexcept : id_(id) {}
+  explicit Device(DeviceId id) noexcept : id_(id), pool_(*this) {}
   virtual ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
@@ -104,16 +107,21 @@ class SN_INTREE Device {
   // Aligned to kTensorAlignment at least. out_of_memory if there is not as much. No bytes: none.
   // It and create_stream() fail as start() does.
   Result<DeviceMemory> allocate(std::size_t bytes) noexcept;
+  MemoryPool& pool() noexcept { return pool_; }
+  const MemoryPool& pool() const noexcept { return pool_; }
   virtual Result<std::unique_ptr<Stream>> create_stream() noexcept = 0;
 
  protected:
   // `bytes` > 0. The error's message says how many were asked for.
   virtual Result<void*> allocate_bytes(std::size_t bytes) noexcept = 0;
   virtual void deallocate_bytes(void* data, std::size_t bytes) noexcept = 0;
+  // Whether memory that was given back may serve again.
+  virtual bool keeps_memory() const noexcept { return true; }
 
  private:
-  friend class DeviceMemory;
+  friend class MemoryPool;
   const DeviceId id_;
+  MemoryPool pool_;
 };
 
 // A copy of host memory on the device, made with a stream of its own.

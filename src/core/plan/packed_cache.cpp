@@ -23,6 +23,14 @@ std::vector<Tensor> constants_of(const Problem& problem) {
   return constants;
 }
 
+// What packings of one name may differ by: of other devices than the host, the processor does not
+// matter.
+std::string machine_of(const Implementation& implementation) {
+  const Device* const device =
+      implementation.context().registry().device(implementation.routine().descriptor().device);
+  return device == nullptr ? best_variant(usable_features()).name : device->name();
+}
+
 }  // namespace
 
 std::string PackedCache::key_of(const Layer& layer, const Implementation& implementation,
@@ -30,7 +38,7 @@ std::string PackedCache::key_of(const Layer& layer, const Implementation& implem
   const Routine& routine = implementation.routine();
   const RoutineFacts facts = routine.facts();
   return fmt::format("{}|{}|{}|v{}|{}|{}{}", layer.id, routine.descriptor().str(), packing.key,
-                     facts.version, facts.library, best_variant(usable_features()).name,
+                     facts.version, facts.library, machine_of(implementation),
                      quantization_key(implementation.problem()));
 }
 
@@ -41,6 +49,7 @@ Result<PackedWeights> PackedCache::get(const Layer& layer, const Implementation&
   const auto pack = [&]() -> Result<PackedWeights> {
     SN_ASSIGN_OR_RETURN(PackedWeights packed, implementation.pack_weights(params, allocator_));
     SN_RETURN_IF_ERROR(registry_.upload(implementation.routine(), packed));
+    if (packed.on_device != nullptr) packed.bytes = Tensor();  // what saves them packs again
     return packed;
   };
   if (!shareable && !left_out) return pack();
@@ -109,16 +118,19 @@ void PackedCache::clear() {
   preloaded_for_.clear();
 }
 
-std::size_t PackedCache::bytes() const {
+PackedCache::Bytes PackedCache::bytes() const {
   std::vector<std::shared_ptr<Entry>> packings;  // some of which may take a while
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& [key, packing] : packed_) packings.push_back(packing);
   }
-  std::size_t bytes = 0;
+  Bytes bytes;
   for (const auto& packing : packings) {
     const std::lock_guard<std::mutex> lock(packing->mutex);
-    if (packing->weights) bytes += packing->weights->bytes.bytes();
+    if (!packing->weights) continue;
+    bytes.host += packing->weights->bytes.bytes();
+    if (packing->weights->on_device != nullptr)
+      bytes.devices += packing->weights->on_device->bytes();
   }
   return bytes;
 }

@@ -24,8 +24,11 @@ class PackedCache {
   // `shareable`: the constants are those of the graph, not computed for one plan only.
   Result<PackedWeights> get(const Layer& layer, const Implementation& implementation,
                             const RoutineParams& params, bool shareable);
-  // Bytes of all packings that are kept.
-  std::size_t bytes() const;
+  // Bytes of all packings that are kept: on the host, and on other devices.
+  struct Bytes {
+    std::size_t host = 0, devices = 0;
+  };
+  Bytes bytes() const;
   // Packings that a file brought along for the layers of `graph`, by key_of(). One is taken only
   // for constants of this graph, and where it has Packing::bytes. From here on get()
   // is unsupported for layers that have constants which the file left out and no packing here.
@@ -34,8 +37,8 @@ class PackedCache {
   void preload(std::map<std::string, Tensor, std::less<>> packed, const Graph& graph);
   // Kernels keep what they use; plans made from now on pack again.
   void clear();
-  // Layer, routine, Packing::key, versions, instruction set: equal keys, equal bytes. Parameters
-  // that do not change the packing share it.
+  // Layer, routine, Packing::key, versions, instruction set or device: equal keys, equal bytes.
+  // Parameters that do not change the packing share it.
   static std::string key_of(const Layer& layer, const Implementation& implementation,
                             const Packing& packing);
 

@@ -29,7 +29,9 @@ std::size_t Plan::arena_bytes() const noexcept {
 MemoryReport Plan::memory_report() const {
   MemoryReport report;
   report.weights = impl_->weight_bytes;
-  report.packed_weights = impl_->runtime->packed_weights().bytes();
+  const PackedCache::Bytes packed = impl_->runtime->packed_weights().bytes();
+  report.packed_weights = packed.host;
+  report.device_packed_weights = packed.devices;
   report.arena = impl_->devices[0].arena_bytes;
   report.arena_minimum = impl_->devices[0].arena_minimum;
   for (const PlannedDevice& planned : impl_->devices)

@@ -552,7 +552,7 @@ Result<PreparedKernel> make_kernel(const PlanImpl& plan, const Layer& layer,
   auto kernel = implementation.create(params, *packed);
   if (!kernel.ok()) return Status(kernel.status()).with_context(context());
   prepared.kernel = std::move(*kernel);
-  prepared.packed = {static_cast<const std::byte*>(packed->bytes.data()), packed->bytes.bytes()};
+  prepared.packed = packed->place();
   return prepared;
 }
 

@@ -49,7 +49,7 @@ struct PreparedKernel {
   const Routine* routine = nullptr;
   RoutineParams params;
   std::shared_ptr<const Kernel> kernel;
-  // The kernel's packed weights, which it may share with others; empty: it has none.
+  // The kernel's packed weights, on its device, which it may share with others; empty: it has none.
   std::span<const std::byte> packed;
 };
 

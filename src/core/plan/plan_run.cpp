@@ -70,7 +70,7 @@ Status PlanRun::init(const PlanRun* before) {
   }
   for (std::size_t d = 1; d < accelerators_.size(); ++d) {
     Device& device = *plan_.devices[d].device;
-    SN_ASSIGN_OR_RETURN(accelerators_[d].arena, device.allocate(plan_.devices[d].arena_bytes));
+    SN_RETURN_IF_ERROR(take_arena(d, before));
     SN_ASSIGN_OR_RETURN(accelerators_[d].stream, device.create_stream());
   }
   for (std::size_t o = 0; o < session_outputs_.size(); ++o) {
@@ -86,6 +86,21 @@ Status PlanRun::init(const PlanRun* before) {
   for (const Segment& segment : plan_.segments)
     segments_.emplace_back(plan_, segment, *accelerators_[segment.device].stream,
                            [this, &segment] { return put_in(segment); });
+  return {};
+}
+
+// On a device of the plan other than the host.
+Status PlanRun::take_arena(std::size_t device, const PlanRun* before) {
+  const PlannedDevice& planned = plan_.devices[device];
+  for (std::size_t d = 1; before != nullptr && d < before->accelerators_.size(); ++d) {
+    const auto& known = before->accelerators_[d].arena;
+    if (before->plan_.devices[d].device != planned.device || known->bytes() < planned.arena_bytes)
+      continue;
+    accelerators_[device].arena = known;
+    return {};
+  }
+  SN_ASSIGN_OR_RETURN(DeviceMemory arena, planned.device->allocate(planned.arena_bytes));
+  accelerators_[device].arena = std::make_shared<const DeviceMemory>(std::move(arena));
   return {};
 }
 

@@ -30,8 +30,8 @@ class PlanRun {
         data_dependent_tensors_(plan.tensors.size()),
         accelerators_(plan.devices.size()) {}
 
-  // `before`: the session's run of another plan, whose arena serves on if it is large enough; may
-  // be null.
+  // `before`: the session's run of another plan, whose arenas serve on if they are large enough;
+  // may be null.
   Status init(const PlanRun* before);
   // A run is a begin, which returns while devices may be at work, and an end. After a begin that
   // fails nothing is in flight.
@@ -43,7 +43,7 @@ class PlanRun {
  private:
   // A device of the plan other than the host, at work for this session.
   struct Accelerator {
-    DeviceMemory arena;
+    std::shared_ptr<const DeviceMemory> arena;  // shared with what init() is given
     std::unique_ptr<Stream> stream;
   };
   struct StepRun {
@@ -58,6 +58,7 @@ class PlanRun {
     TensorId tensor;
   };
 
+  Status take_arena(std::size_t device, const PlanRun* before);
   Status add_step(const Step& step);
   std::vector<TensorView> views_of(const std::vector<TensorId>& ids);
   // Whose memory the tensor has.
@@ -69,7 +70,7 @@ class PlanRun {
   // Where the arena of a device of the plan begins.
   std::byte* base(std::uint32_t device = 0) const {
     return static_cast<std::byte*>(device == 0 ? const_cast<void*>(arena_.data())
-                                               : accelerators_[device].arena.data());
+                                               : accelerators_[device].arena->data());
   }
   Status bind(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   Status run_steps(const RunOptions& options, Cancellation& cancellation);

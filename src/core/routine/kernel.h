@@ -15,10 +15,19 @@ namespace softneuro {
 
 // Weights in the order a kernel wants them; made once, shared by all sessions and plans.
 struct PackedWeights {
-  Tensor bytes;  // uint8, any length; empty: the kernel reads the original constants
+  // On the host: uint8, any length. Empty: the kernel reads the original constants, or those that
+  // are on its device.
+  Tensor bytes;
   // The same on the routine's device, for those that do not work on the host; see
   // Registry::upload(). Kernels share it.
   std::shared_ptr<const DeviceMemory> on_device;
+
+  // Where the kernel reads them: addresses of its device. Empty: nowhere.
+  std::span<const std::byte> place() const noexcept {
+    if (on_device != nullptr)
+      return {static_cast<const std::byte*>(on_device->data()), on_device->bytes()};
+    return {static_cast<const std::byte*>(bytes.data()), bytes.bytes()};
+  }
 };
 
 // What a kernel of a library whose operators bind pointers keeps per session.

@@ -18,6 +18,10 @@ Result<Gpu*> CudaDevice::gpu() noexcept {
   });
 }
 
+CudaDevice::~CudaDevice() {
+  pool().trim();
+}
+
 std::string CudaDevice::name() const {
   const Gpu* const gpu = gpu_;
   return gpu == nullptr ? std::string() : gpu->name();

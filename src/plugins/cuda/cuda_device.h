@@ -25,6 +25,8 @@ class CudaDevice final : public Device {
   explicit CudaDevice(const Toolkit& toolkit, int ordinal = 0)
       : Device(*DeviceId::parse("cuda")), toolkit_(toolkit), ordinal_(ordinal) {}
 
+  ~CudaDevice() override;
+
   Status start() noexcept override { return gpu().status(); }
   std::string name() const override;
   Result<std::unique_ptr<Stream>> create_stream() noexcept override;
