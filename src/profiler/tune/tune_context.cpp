@@ -26,7 +26,8 @@ std::uint64_t whole_key_of(const TuneJob& job, std::uint64_t graph) {
                         facts.version, facts.library);
   }
   for (const Device* device : job.runtime->registry().devices())
-    text += fmt::format("\n{} {}", device->id().c_str(), device->name());
+    text += fmt::format("\n{} {} method {}", device->id().c_str(), device->name(),
+                        constants::kDeviceMethod);
   for (const std::string& pattern : job.rules.selection.avoid) text += "\navoid " + pattern;
   for (const auto& [layer, pattern] : job.rules.selection.pin)
     text += fmt::format("\npin {} {}", layer, pattern);
