@@ -74,7 +74,7 @@ typedef struct sn_run_options {
   size_t struct_size;
   const sn_cancel* cancel; /* the run then gives SN_CANCELLED; checked between layers and inside
                               long built-in kernels (session.h) */
-  sn_trace_callback trace; /* called on the running thread after each step */
+  sn_trace_callback trace; /* called on the running thread after each step, in order */
   void* trace_context;
 } sn_run_options;
 #define SN_RUN_OPTIONS_INIT SN_INIT(sn_run_options)
@@ -122,7 +122,7 @@ SN_API sn_status sn_session_output(const sn_session* session, const char* name, 
 /* Like sn_session_run_bound, but returns while other devices are at work: their steps are put into
  * their streams. Steps on the host are computed by the call itself; before one that reads what a
  * device writes, it waits. So everything has been computed when it returns if all layers run on the
- * host; likewise with a trace, which waits for each step. The options, and what they point to, are
+ * host; likewise with a trace, which waits for all steps. The options, and what they point to, are
  * used by this call alone, not by sn_session_wait.
  * Afterwards a run is in flight, until sn_session_wait: what is bound must stay valid, inputs must
  * not be written, outputs neither read nor written. Meanwhile all calls that run the session, bind,

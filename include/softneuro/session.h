@@ -81,7 +81,7 @@ struct StepTrace {
   const char* layer_type = "";
   const char* routine = "";
   // Of the steady clock. A step on another device than the host takes as long as that device's
-  // clock says; with a trace, each such step is waited for.
+  // clock says; such steps in a row are waited for, and reported, together.
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
 };
@@ -93,8 +93,8 @@ struct RunOptions {
   // Eigen that has begun, and kernels of other plugins, run to their end. Must stay valid until
   // run() or run_async() returns.
   const std::atomic<bool>* cancel = nullptr;
-  // Called on the running thread after each step; must not throw. Timing costs two clock reads
-  // per step, only when set.
+  // Called on the running thread after each step, in order; must not throw. Timing costs two clock
+  // reads per step, only when set.
   std::function<void(const StepTrace&)> trace = {};
 };
 
@@ -168,7 +168,7 @@ class SN_API Session {
   // Like run() on what is bound, but returns while other devices are at work: their steps are put
   // into their streams. Steps on the host are computed by the call itself, as in run(); before one
   // that reads what a device writes, it waits. So everything has been computed when it returns if
-  // all layers run on the host; likewise with a trace, which waits for each step. Cancel flag and
+  // all layers run on the host; likewise with a trace, which waits for all steps. Cancel flag and
   // trace are used by this call alone, not by wait().
   // Afterwards a run is in flight, until wait(): what is bound must stay valid, inputs must not be
   // written, outputs neither read nor written. Meanwhile all calls that run the session, bind,

@@ -328,3 +328,45 @@ TEST_CASE("segments: runs with a trace go step by step, before and behind record
   net.check_run(session);
   CHECK(net.take_calls() == Calls{0, 2, 0});
 }
+
+TEST_CASE("segments: a traced run puts events between steps, and waits for them together") {
+  const TwoSegments net;
+  TestControl& control = *net.net.control;
+  Session session = net.session();
+  std::vector<Tensor> outputs(2);
+  std::vector<std::size_t> steps;
+  RunOptions options;
+  options.trace = [&](const StepTrace& trace) { steps.push_back(trace.index); };
+  // One before two steps, and one behind each.
+  constexpr int kEvents = 2 * 3;
+  int before = control.calls(Fault::record);
+  REQUIRE(session.run(net.net.inputs, outputs, options).ok());
+  CHECK(control.calls(Fault::record) - before == kEvents);
+  REQUIRE(steps.size() == impl_of(*net.plan).steps.size());
+  for (std::size_t s = 0; s < steps.size(); ++s) CHECK(steps[s] == s);
+  for (int nth = 1; nth <= kEvents; ++nth) {
+    CAPTURE(nth);
+    control.fail(Fault::record, nth);
+    CHECK(session.run(net.net.inputs, outputs, options).code() == StatusCode::device_failed);
+    CHECK(control.pending == 0);
+    net.check_run(session);
+  }
+}
+
+TEST_CASE("segments: a trace cancels a run when it is told of a step on the device") {
+  const TwoSegments net;
+  Session session = net.session();
+  std::vector<Tensor> outputs(2);
+  const std::size_t first = impl_of(*net.plan).segments[0].first;
+  std::atomic<bool> cancel = false;
+  std::size_t traced = 0;
+  RunOptions options;
+  options.cancel = &cancel;
+  options.trace = [&](const StepTrace& trace) {
+    ++traced;
+    cancel = trace.index == first;
+  };
+  CHECK(session.run(net.net.inputs, outputs, options).code() == StatusCode::cancelled);
+  CHECK(traced == first + 1);
+  net.check_run(session);
+}

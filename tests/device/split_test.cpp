@@ -193,6 +193,7 @@ TEST_CASE("split: a traced run gives the device's times of its steps") {
   RunOptions options;
   options.trace = [&](const StepTrace& trace) {
     const Step& step = impl_of(*plan).steps[trace.index];
+    CHECK(trace.index == traced);  // in order, whatever is waited for together
     ++traced;
     if (step.device == 0 || step.layer->type->is_adapt()) return;
     ++kernels;

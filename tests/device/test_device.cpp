@@ -261,7 +261,7 @@ Status TestStream::put(double us, std::function<Status()> work) {
 }
 
 Status TestStream::launch(double us, std::function<Status()> work) {
-  if (!records_) return put(us, std::move(work));
+  if (!records_) return put(us + device_.control->launch_us, std::move(work));
   if (device_.control->is_lost) return lost();
   recorded_.push_back({us, std::move(work)});
   return {};
@@ -407,9 +407,10 @@ class LaunchedKernel final : public Kernel {
     std::byte* const workspace =
         kernel_->workspace_bytes() > 0 ? device_.pages.real(context.workspace()) : nullptr;
     auto& stream = static_cast<TestStream&>(*context.stream());
+    const double us = has_run_.exchange(true) ? us_ : us_ + device_.control->first_run_us;
     return stream.launch(
-        us_, [this, &stream, inputs = std::move(inputs), outputs = std::move(outputs), workspace,
-              state = context.state()]() mutable {
+        us, [this, &stream, inputs = std::move(inputs), outputs = std::move(outputs), workspace,
+             state = context.state()]() mutable {
           Context inside(inputs, outputs, workspace, stream.pool());
           inside.set_state(state);
           return kernel_->run(inside);
@@ -429,6 +430,7 @@ class LaunchedKernel final : public Kernel {
   const TestDevice& device_;
   PackedWeights packed_;
   double us_;
+  mutable std::atomic<bool> has_run_ = false;
   std::vector<std::ptrdiff_t> constants_;  // by input: where in packed_, or −1
 };
 

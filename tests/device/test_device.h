@@ -45,6 +45,9 @@ class TestControl {
   std::function<double(const Problem&)> microseconds;
   // The same of a copy.
   std::atomic<int> copy_us = 1;
+  // By the device's clock, besides: of each kernel that is not played, and of each kernel's first
+  // run.
+  std::atomic<int> launch_us = 0, first_run_us = 0;
   // Whether streams can record: set before.
   bool has_recordings = true;
   // The most that a stream waits before each piece of work.

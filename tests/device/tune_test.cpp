@@ -258,6 +258,24 @@ TEST_CASE("tune: of a kind with other arithmetic, the other layers are of its de
   CHECK(taken(layers[2]) == "test/pages ");
 }
 
+TEST_CASE("tune: a slow first run of a kernel on a device does not count") {
+  const SettableClock clock;
+  const auto graph = products();
+  Times host;
+  for (const Layer& layer : graph->layers()) host[layer.name] = 1000;
+  const auto control = std::make_shared<TestControl>();
+  control->microseconds = [](const Problem&) { return 5.0; };
+  control->first_run_us = 50'000;
+  const auto pool = create_thread_pool(1).value();
+  const TemporaryFolder cache;
+  const TuneResult result = tune(runtime_of(host, control, *pool), graph, cache);
+  for (const Layer& layer : graph->layers()) {
+    const auto choice = result.path.layers.find(layer.id);
+    REQUIRE(choice != result.path.layers.end());
+    CHECK(choice->second.routine == "test/pages");
+  }
+}
+
 TEST_CASE("tune: a path is another machine's where a device of its name is another one") {
   RoutinePath path;
   Choice choice;

@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "core/plan/segments.h"
 
 namespace softneuro {
 namespace {
@@ -110,7 +111,7 @@ Status PlanRun::begin(std::span<const Tensor> inputs, std::span<Tensor> outputs,
   const PoolBurst burst(plan_.runtime->pool());
   Cancellation cancellation(options.cancel);
   Status status = guarded([&] {
-    Status ran = run_steps(options, cancellation);
+    Status ran = options.trace ? run_traced(options, cancellation) : run_steps(cancellation);
     return ran.ok() && cancellation.seen() ? cancelled() : ran;
   });
   // Nothing that was put into a stream may outlive a run that failed.
@@ -204,24 +205,18 @@ Status PlanRun::bind(std::span<const Tensor> inputs, std::span<Tensor> outputs) 
   return {};
 }
 
-// With a trace there are single steps only.
-Status PlanRun::run_steps(const RunOptions& options, Cancellation& cancellation) {
-  auto segment = options.trace ? segments_.end() : segments_.begin();
+Status PlanRun::run_steps(Cancellation& cancellation) {
+  auto segment = segments_.begin();
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     if (cancellation.requested()) return cancelled();
     if (segment != segments_.end() && segment->segment().first == s) {
       SN_RETURN_IF_ERROR(segment->run());
       s = segment++->segment().last;
-    } else {
-      SN_RETURN_IF_ERROR(run_one(s, options, cancellation));
+    } else if (Status status = run_step(s, &cancellation); !status.ok()) {
+      return in_layer(plan_.steps[s], std::move(status));
     }
   }
   return {};
-}
-
-Status PlanRun::run_one(std::size_t s, const RunOptions& options, Cancellation& cancellation) {
-  Status status = options.trace ? run_traced(s, options, cancellation) : run_step(s, &cancellation);
-  return status.ok() ? status : in_layer(plan_.steps[s], std::move(status));
 }
 
 Status PlanRun::put_in(const Segment& segment) {
@@ -247,9 +242,24 @@ Status PlanRun::run_step(std::size_t s, Cancellation* cancellation) {
   return step.kernel->run(context);
 }
 
-// A step that works on its device alone is timed by the device's clock. One that also touches the
-// host takes as long as it keeps the caller, until its results are there.
-Status PlanRun::run_traced(std::size_t s, const RunOptions& options, Cancellation& cancellation) {
+// Step by step: nothing is recorded or played.
+Status PlanRun::run_traced(const RunOptions& options, Cancellation& cancellation) {
+  DeviceTrace on_device;
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    const Step& step = plan_.steps[s];
+    if (!stays_on_device(plan_, step) || !on_device.is_on(*accelerators_[step.device].stream))
+      SN_RETURN_IF_ERROR(on_device.report(options, cancellation));
+    if (cancellation.requested()) return cancelled();
+    if (Status status = trace_step(s, on_device, options, cancellation); !status.ok())
+      return in_layer(step, std::move(status));
+  }
+  return on_device.report(options, cancellation);
+}
+
+// A step that stays on its device is timed by the device's clock. One that also touches the host
+// takes as long as it keeps the caller, until its results are there.
+Status PlanRun::trace_step(std::size_t s, DeviceTrace& on_device, const RunOptions& options,
+                           Cancellation& cancellation) {
   const Step& step = plan_.steps[s];
   if (step.needs_sync) SN_RETURN_IF_ERROR(synchronize());
   StepTrace trace = {s,
@@ -259,19 +269,12 @@ Status PlanRun::run_traced(std::size_t s, const RunOptions& options, Cancellatio
                      step.routine_name.c_str(),
                      clock_ns(),
                      0};
-  if (step.device == 0 || step.layer->type->is_adapt()) {
-    SN_RETURN_IF_ERROR(run_step(s, &cancellation));
-    if (step.device != 0) SN_RETURN_IF_ERROR(synchronize());
-    trace.end_ns = clock_ns();
-  } else {
-    Stream& stream = *accelerators_[step.device].stream;
-    SN_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceEvent> begin, stream.record());
-    SN_RETURN_IF_ERROR(run_step(s, &cancellation));
-    SN_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceEvent> end, stream.record());
-    SN_RETURN_IF_ERROR(stream.synchronize());
-    SN_ASSIGN_OR_RETURN(const double us, stream.microseconds(*begin, *end));
-    trace.end_ns = trace.begin_ns + static_cast<std::int64_t>(us * 1e3);
-  }
+  const auto run = [&] { return run_step(s, &cancellation); };
+  if (stays_on_device(plan_, step))
+    return on_device.add(*accelerators_[step.device].stream, trace, run);
+  SN_RETURN_IF_ERROR(run());
+  if (step.device != 0) SN_RETURN_IF_ERROR(synchronize());
+  trace.end_ns = clock_ns();
   options.trace(trace);
   return {};
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/plan/data_dependent_step.h"
+#include "core/plan/device_trace.h"
 #include "core/plan/plan_impl.h"
 #include "core/plan/segment_run.h"
 
@@ -73,12 +74,13 @@ class PlanRun {
                                                : accelerators_[device].arena->data());
   }
   Status bind(std::span<const Tensor> inputs, std::span<Tensor> outputs);
-  Status run_steps(const RunOptions& options, Cancellation& cancellation);
-  Status run_one(std::size_t s, const RunOptions& options, Cancellation& cancellation);
+  Status run_steps(Cancellation& cancellation);
   Status put_in(const Segment& segment);
   // `cancellation`: null where its work is kept.
   Status run_step(std::size_t s, Cancellation* cancellation);
-  Status run_traced(std::size_t s, const RunOptions& options, Cancellation& cancellation);
+  Status run_traced(const RunOptions& options, Cancellation& cancellation);
+  Status trace_step(std::size_t s, DeviceTrace& on_device, const RunOptions& options,
+                    Cancellation& cancellation);
   Status synchronize();
   Status copy_output(const OutputCopy& copy, Tensor& to) const;
 

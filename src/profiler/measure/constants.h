@@ -37,6 +37,16 @@ inline constexpr double kSamplesUs = 40'000;
 // at all. The ratio of times inside the net and alone scatters by a tenth within a layer (results,
 // "ratios"), so that it is hardly ever the best.
 inline constexpr double kBeaten = 1.4;
+// On a device a sample is a recording of so many runs that it lasts at least so long: CUDA's events
+// are told apart by half a microsecond, and the first run may wait for the launch.
+inline constexpr double kReplayUs = 200;
+// Runs of a sample at most, on the host and on devices.
+inline constexpr int kMostBatch = 1000;
+// A recording is played so often before its first sample: the first plays load it.
+inline constexpr int kWarmUpReplays = 2;
+// Raised whenever kernels of devices are measured in another way: part of the keys of what is kept
+// of devices.
+inline constexpr int kDeviceMethod = 2;
 // Childnets within childnets that are looked into.
 inline constexpr int kDeepestChildnet = 2;
 

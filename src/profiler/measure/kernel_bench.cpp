@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/parallel.h"
@@ -39,37 +40,80 @@ Result<KernelBench> KernelBench::create(Runtime& runtime, const Implementation& 
   bench.runtime_ = &runtime;
   bench.kernel_ = std::move(kernel);
   bench.packed_ = std::move(packed);
+  bench.work_ = std::make_unique<Work>();
   SN_ASSIGN_OR_RETURN(
-      bench.run_,
+      bench.work_->run,
       KernelRun::create(*bench.kernel_, implementation.whole_problem(),
                         runtime.registry().device(implementation.routine().descriptor().device),
                         std::move(inputs), runtime.allocator()));
-  for (Tensor& output : bench.run_.outputs())
+  for (Tensor& output : bench.work_->run.outputs())
     if (output.bytes() > 0) std::memset(output.mutable_data(), 0, output.bytes());
   return bench;
 }
 
 Status KernelBench::run() noexcept {
-  SN_RETURN_IF_ERROR(run_.start(runtime_->pool()));
-  return run_.finish();
+  SN_RETURN_IF_ERROR(work_->run.start(runtime_->pool()));
+  work_->has_run = true;
+  return work_->run.finish();
 }
 
 // By the clock of where the work is done; what also touches the host keeps the caller so long.
 Result<double> KernelBench::runs_us(int runs) noexcept {
-  Stream* const stream = run_.stream();
-  const bool by_device = stream != nullptr && !run_.touches_host();
-  std::unique_ptr<DeviceEvent> first, last;
-  if (by_device) {
-    SN_ASSIGN_OR_RETURN(first, stream->record());
-  }
+  if (is_on_device()) return device_us(runs);
   const std::int64_t begin = clock_ns();
-  for (int i = 0; i < runs; ++i) SN_RETURN_IF_ERROR(run_.start(runtime_->pool()));
-  if (by_device) {
-    SN_ASSIGN_OR_RETURN(last, stream->record());
-  }
-  if (stream != nullptr) SN_RETURN_IF_ERROR(stream->synchronize());
-  if (by_device) return stream->microseconds(*first, *last);
+  SN_RETURN_IF_ERROR(put_in(runs));
+  if (Stream* const stream = work_->run.stream()) SN_RETURN_IF_ERROR(stream->synchronize());
   return static_cast<double>(clock_ns() - begin) * 1e-3;
+}
+
+Result<double> KernelBench::device_us(int runs) noexcept {
+  Stream& stream = *work_->run.stream();
+  const bool is_first = !std::exchange(work_->has_run, true);
+  if (!is_first && work_->is_recordable && work_->recorded_runs != runs)
+    if (const Status status = record(runs); !status.ok()) {
+      work_->is_recordable = false;
+      work_->recording.reset();
+      // What is left of it in the stream is no error of the runs.
+      (void)stream.synchronize();
+    }
+  const bool plays = !is_first && work_->recording != nullptr;
+  SN_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceEvent> begin, stream.record());
+  SN_RETURN_IF_ERROR(plays ? stream.play(*work_->recording) : put_in(runs));
+  SN_ASSIGN_OR_RETURN(const std::unique_ptr<DeviceEvent> end, stream.record());
+  SN_RETURN_IF_ERROR(stream.synchronize());
+  return stream.microseconds(*begin, *end);
+}
+
+Status KernelBench::put_in(int runs) noexcept {
+  for (int i = 0; i < runs; ++i) SN_RETURN_IF_ERROR(work_->run.start(runtime_->pool()));
+  return {};
+}
+
+// And plays it, for the first sample not to be its first play.
+Status KernelBench::record(int runs) noexcept {
+  Stream& stream = *work_->run.stream();
+  work_->recording.reset();
+  SN_RETURN_IF_ERROR(stream.begin_recording());
+  const Status status = put_in(runs);
+  Result<std::unique_ptr<Recording>> recording = stream.end_recording();
+  SN_RETURN_IF_ERROR(status);
+  SN_ASSIGN_OR_RETURN(work_->recording, std::move(recording));
+  work_->recorded_runs = runs;
+  for (int i = 0; i < constants::kWarmUpReplays; ++i)
+    SN_RETURN_IF_ERROR(stream.play(*work_->recording));
+  return stream.synchronize();
+}
+
+// What an event and a launch take is part of the sample: the more runs, the less of it is in each.
+int KernelBench::batch_on_device(PoolBarrier& barrier, double& us) noexcept {
+  int batch = 1;
+  us = time_us(batch, barrier);
+  while (us >= 0 && us * batch < constants::kReplayUs && batch < constants::kMostBatch) {
+    const double wanted = us > 0 ? std::ceil(constants::kReplayUs / us) : INFINITY;
+    batch = static_cast<int>(std::clamp(wanted, batch + 1.0, 1.0 * constants::kMostBatch));
+    us = time_us(batch, barrier);
+  }
+  return batch;
 }
 
 double KernelBench::time_us(int runs, PoolBarrier& barrier) noexcept {

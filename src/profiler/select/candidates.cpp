@@ -263,7 +263,9 @@ std::string profile_key(const Registry& registry, const Problem& problem, const 
   const RoutineFacts facts = routine.facts();
   return fmt::format("{}|{}|{}|{}|v{}|{}{}", problem.str(), quantization_key(problem),
                      routine.descriptor().str(), params.str(), facts.version, facts.library,
-                     device == nullptr ? std::string() : '|' + device->name());
+                     device == nullptr
+                         ? std::string()
+                         : fmt::format("|{}|method {}", device->name(), constants::kDeviceMethod));
 }
 
 void propose_after(const RoutineContext& context, const Problem& model, const CandidateRules& rules,

@@ -25,8 +25,8 @@ namespace {
 using namespace constants;
 
 int batch_of(double us) {
-  if (us <= 0) return 1000;
-  return static_cast<int>(std::clamp(std::ceil(kBatchUs / us), 1.0, 1000.0));
+  if (us <= 0) return kMostBatch;
+  return static_cast<int>(std::clamp(std::ceil(kBatchUs / us), 1.0, 1.0 * kMostBatch));
 }
 
 // Whether a candidate has too few samples, each of a batch of so many runs.
@@ -158,8 +158,13 @@ Result<KernelBench> UnitProfiler::ProblemProfile::bench_of(const Candidate& cand
 }
 
 // After its first run, which took `first`: runs of a sample, and the time of the first sample. A
-// first run is slower. Where it hardly matters how often a candidate runs, it does not count.
+// first run is slower. On the host it counts where it hardly matters how often a candidate runs.
 int UnitProfiler::ProblemProfile::warm_up(KernelBench& bench, double& first) {
+  if (bench.is_on_device()) {
+    const int batch = bench.batch_on_device(profiler_.barrier_, first);
+    if (first < 0) first = INFINITY;
+    return batch;
+  }
   if (first * kSamples < kSamplesUs) first = time_us(bench, 1);
   return batch_of(first);
 }
@@ -370,7 +375,9 @@ Status UnitProfiler::measure_adapt(const TensorSpec& tensor, const Format& from,
   ++counts_.measured;
   const PoolBurst burst(runtime_.pool());
   Samples samples;
-  const int batch = batch_of(bench.time_us(1, barrier_));
+  double first = 0;
+  const int batch = bench.is_on_device() ? bench.batch_on_device(barrier_, first)
+                                         : batch_of(bench.time_us(1, barrier_));
   while (is_sampling_on(samples, kSamples, batch)) samples.add(bench.time_us(batch, barrier_));
   if (samples.minimum() < 0) return {};
   candidate.isolated_us = samples.centre();

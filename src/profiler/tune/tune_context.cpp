@@ -42,7 +42,8 @@ std::uint64_t whole_key_of(const TuneJob& job, std::uint64_t graph) {
     text += fmt::format("\n{} {} v{} {}", routine->layer_type(), descriptor.str(), facts.version,
                         facts.library);
   }
-  for (const auto& [id, name] : devices) text += fmt::format("\n{} {}", id.c_str(), name);
+  for (const auto& [id, name] : devices)
+    text += fmt::format("\n{} {} method {}", id.c_str(), name, constants::kDeviceMethod);
   for (const std::string& pattern : job.rules.selection.avoid) text += "\navoid " + pattern;
   for (const auto& [layer, pattern] : job.rules.selection.pin)
     text += fmt::format("\npin {} {}", layer, pattern);
