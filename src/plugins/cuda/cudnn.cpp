@@ -49,7 +49,7 @@ Result<std::string> open_cudnn_parts(const std::string& folder) {
   std::string opened;
   for (const char* const part : kParts) {
     const std::string name = fmt::format("libcudnn_{}.so.9", part);
-    const std::string file = folder + "/" + name;
+    const std::string file = fmt::format("{}/{}", folder, name);
     std::error_code error;
     if (std::filesystem::exists(file, error))
       SN_RETURN_IF_ERROR(SharedLibrary::open_file(file).status());
