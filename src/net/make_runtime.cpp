@@ -149,11 +149,11 @@ Result<std::shared_ptr<Runtime>> make_runtime(const NetOptions& options,
     SN_ASSIGN_OR_RETURN(parts.owned_pool, create_thread_pool(options.threads));
     parts.pool = parts.owned_pool.get();
   }
-  SN_ASSIGN_OR_RETURN(const DeviceOption device, parse_device(options.device));
-  parts.device = device.id;
-  parts.registry.set_device_number(device.id, device.number);
+  SN_ASSIGN_OR_RETURN(const DeviceOption chosen, parse_device(options.device));
+  parts.device = chosen.id;
+  parts.registry.set_device_number(chosen.id, chosen.number);
   SN_RETURN_IF_ERROR(load_plugins(parts, options, loads));
-  SN_RETURN_IF_ERROR(check_device(parts.registry, device.id));
+  SN_RETURN_IF_ERROR(check_device(parts.registry, chosen.id));
   SN_RETURN_IF_ERROR(check_schemas(parts.registry, options.schemas));
   for (const Device* device : parts.registry.devices())
     parts.registry.device(device->id())->pool().set_limit(options.device_memory);
