@@ -1,5 +1,6 @@
 // The memory of a net that was tuned for a device: limits, files, trimming.
 #include <catch2/catch.hpp>
+#include <cstring>
 
 #include "core/dnn/file.h"
 #include "core/layers/builtin_layers.h"
