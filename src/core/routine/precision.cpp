@@ -8,9 +8,9 @@ namespace {
 
 // Arithmetic that has a name of its own.
 struct NamedArithmetic {
-  const char* name;
+  const char* name = "";
   Precision precision;
-  DataType digits;
+  DataType digits = DataType::undefined;
 };
 constexpr NamedArithmetic kNamed[] = {
     {"tf32", {Arithmetic::tf32, DataType::float32}, DataType::float16},
