@@ -10,18 +10,21 @@ Status CudaRecording::begin(const Driver& driver, CUstream stream) noexcept {
                       "cuStreamBeginCapture");
 }
 
+Result<std::unique_ptr<Recording>> CudaRecording::make(const Driver& driver, CUcontext context,
+                                                       CUstream stream, CUgraph captured) {
+  std::unique_ptr<CudaRecording> made(new CudaRecording(driver, context, stream));
+  SN_RETURN_IF_ERROR(driver.check(driver.cuGraphInstantiateWithFlags(&made->graph_, captured, 0),
+                                  "cuGraphInstantiate"));
+  return std::unique_ptr<Recording>(std::move(made));
+}
+
 Result<std::unique_ptr<Recording>> CudaRecording::end(const Driver& driver, CUcontext context,
                                                       CUstream stream) noexcept {
   CUgraph captured = nullptr;
-  const CUresult ended = driver.cuStreamEndCapture(stream, &captured);
-  auto recording = guarded([&]() -> Result<std::unique_ptr<Recording>> {
-    SN_RETURN_IF_ERROR(driver.check(ended, "cuStreamEndCapture"));
-    std::unique_ptr<CudaRecording> made(new CudaRecording(driver, context, stream));
-    SN_RETURN_IF_ERROR(driver.check(driver.cuGraphInstantiateWithFlags(&made->graph_, captured, 0),
-                                    "cuGraphInstantiate"));
-    return std::unique_ptr<Recording>(std::move(made));
-  });
-  if (captured != nullptr) driver.cuGraphDestroy(captured);
+  SN_RETURN_IF_ERROR(
+      driver.check(driver.cuStreamEndCapture(stream, &captured), "cuStreamEndCapture"));
+  auto recording = guarded([&] { return make(driver, context, stream, captured); });
+  driver.cuGraphDestroy(captured);
   return recording;
 }
 

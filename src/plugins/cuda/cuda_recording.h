@@ -22,6 +22,8 @@ class CudaRecording final : public Recording {
   Status play() const noexcept;
 
  private:
+  static Result<std::unique_ptr<Recording>> make(const Driver& driver, CUcontext context,
+                                                 CUstream stream, CUgraph captured);
   CudaRecording(const Driver& driver, CUcontext context, CUstream stream)
       : driver_(driver), context_(context), stream_(stream) {}
 
