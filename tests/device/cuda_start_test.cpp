@@ -21,14 +21,12 @@ std::atomic<int> opened;
 
 // Whether one is there or not, somebody asked.
 cuda::Toolkit counting_toolkit(bool has_driver) {
-  cuda::Toolkit toolkit;
-  toolkit.nvrtc = [] { return ++opened, fake_nvrtc(); };
-  toolkit.cublaslt = [] { return ++opened, fake_cublaslt(); };
-  if (has_driver)
-    toolkit.driver = []() -> Result<const cuda::Driver*> { return ++opened, &fake_driver(); };
-  else
-    toolkit.driver = []() -> Result<const cuda::Driver*> { return ++opened, unsupported(kReason); };
-  return toolkit;
+  const auto driver = []() -> Result<const cuda::Driver*> { return ++opened, &fake_driver(); };
+  const auto none = []() -> Result<const cuda::Driver*> { return ++opened, unsupported(kReason); };
+  const auto nvrtc = [] { return ++opened, fake_nvrtc(); };
+  const auto cublaslt = [] { return ++opened, fake_cublaslt(); };
+  Result<const cuda::Driver*> (*const chosen)() = has_driver ? +driver : +none;
+  return {chosen, nvrtc, cublaslt};
 }
 
 struct GpuNet {

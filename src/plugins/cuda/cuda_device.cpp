@@ -55,9 +55,7 @@ Result<void*> CudaDevice::allocate_bytes(std::size_t bytes) noexcept {
 
 void CudaDevice::deallocate_bytes(void* data, std::size_t) noexcept {
   Gpu& gpu = *gpu_;  // there, as something was allocated
-  const Result<CUcontext> context = gpu.context();
-  if (!context.ok()) return;  // it is lost, with all of its memory
-  const CurrentContext current(gpu.driver(), *context);
+  const CurrentContext current(gpu.driver(), gpu.made_context());
   gpu.driver().cuMemFree_v2(reinterpret_cast<CUdeviceptr>(data));
 }
 

@@ -102,6 +102,11 @@ Result<CUcontext> Gpu::context() noexcept {
   return context_;
 }
 
+CUcontext Gpu::made_context() noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return context_;
+}
+
 Result<CUmodule> Gpu::module_of(const Nvrtc& compiler, const std::string& source) {
   std::shared_ptr<Module> module;
   {

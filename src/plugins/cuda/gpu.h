@@ -60,6 +60,8 @@ class Gpu {
 
   // The primary context, made at the first call. An error once the GPU is lost.
   Result<CUcontext> context() noexcept;
+  // The same for giving back, also once it is lost; null where none was made.
+  CUcontext made_context() noexcept;
   // The kernel `name` of `source`, which is compiled at the first call with it; other kernels can
   // be had meanwhile.
   Result<CUfunction> kernel(const Nvrtc& compiler, const std::string& source, const char* name);
