@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "plugins/cuda/cudnn.h"
-#include "plugins/cuda/shared_library.h"
+#include "plugins/cuda/libraries/cudnn.h"
+#include "plugins/cuda/libraries/shared_library.h"
 #include "support/skip.h"
 #include "support/temporary_folder.h"
 

@@ -8,7 +8,7 @@
 
 #include "device/fake_cuda.h"
 #include "net/make_runtime.h"
-#include "plugins/cuda/matmul.h"
+#include "plugins/cuda/products/matmul.h"
 
 using namespace softneuro;
 using namespace softneuro::cuda;

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "plugins/cuda/driver.h"
-#include "plugins/cuda/libraries.h"
-#include "plugins/cuda/nvrtc.h"
-#include "plugins/cuda/shared_library.h"
+#include "plugins/cuda/libraries/driver.h"
+#include "plugins/cuda/libraries/libraries.h"
+#include "plugins/cuda/libraries/nvrtc.h"
+#include "plugins/cuda/libraries/shared_library.h"
 #include "support/skip.h"
 #include "support/temporary_folder.h"
 

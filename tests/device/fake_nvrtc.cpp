@@ -21,7 +21,9 @@ constexpr int kArchitecture = 90;
 
 // What CUDA C++ has and C++ has not. No header is read: a kernel compiles in a tenth of the time.
 constexpr const char* kBefore = R"(
+#define SOFTNEURO_HOST
 #define __device__
+#define __launch_bounds__(threads)
 #define __global__
 #define isnan(x) __builtin_isnan(x)
 #define isinf(x) __builtin_isinf(x)
@@ -31,6 +33,30 @@ static inline float __uint_as_float(unsigned bits) {
   float value;
   __builtin_memcpy(&value, &bits, sizeof(value));
   return value;
+}
+static inline unsigned __float_as_uint(float value) {
+  unsigned bits;
+  __builtin_memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+static inline unsigned __umulhi(unsigned a, unsigned b) {
+  return (unsigned)((unsigned long long)a * b >> 32);
+}
+static inline float half_to_float(unsigned short bits) {
+  const unsigned magnitude = (bits & 0x7fffu) << 13, sign = (bits & 0x8000u) << 16;
+  if ((bits & 0x7c00) == 0x7c00) return __uint_as_float(sign | magnitude | 0x7f800000u);
+  return __uint_as_float(sign | __float_as_uint(__uint_as_float(magnitude) * 0x1p112f));
+}
+static inline unsigned short float_to_half(float x) {
+  const unsigned bits = __float_as_uint(x), magnitude = bits & 0x7fffffffu;
+  const unsigned sign = bits >> 16 & 0x8000u;
+  if (magnitude > 0x7f800000u) return (unsigned short)(sign | 0x7e00);
+  if (magnitude >= 0x477ff000u) return (unsigned short)(sign | 0x7c00);
+  if (magnitude < 0x38800000u)  // the sum is rounded where a subnormal number is
+    return (unsigned short)(sign |
+                            (__float_as_uint(__uint_as_float(magnitude) + 0.5f) - 0x3f000000u));
+  return (unsigned short)(sign |
+                          ((magnitude - 0x38000000u + 0xfff + (magnitude >> 13 & 1)) >> 13));
 }
 extern "C" {
 #define FUNCTION(name) float name(float);
@@ -50,7 +76,7 @@ extern "C" void softneuro_run(const void* argument, unsigned blocks, unsigned th
   blockDim.x = threads;
   for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x)
     for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x)
-      softneuro_chain(*(const Arguments*)argument);
+      softneuro_kernel(*(const Arguments*)argument);
 }
 )";
 

@@ -9,8 +9,12 @@ Status add_gpu(Registry& registry, const Toolkit& toolkit) {
   auto added = std::make_unique<CudaDevice>(toolkit, ordinal);
   CudaDevice& device = *added;
   SN_RETURN_IF_ERROR(add_device(registry, std::move(added)));
-  SN_RETURN_IF_ERROR(register_elementwise(registry, device));
-  return register_dense(registry, device);
+  for (const auto add :
+       {&register_adapt, &register_elementwise, &register_mixed, &register_moves, &register_gather,
+        &register_rows, &register_windows, &register_dense, &register_matmul, &register_pointwise,
+        &register_direct_convolution, &register_cudnn_convolution})
+    SN_RETURN_IF_ERROR(add(registry, device));
+  return {};
 }
 
 Status add_routines(Registry& registry) {

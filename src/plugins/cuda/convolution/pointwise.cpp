@@ -1,0 +1,10 @@
+// conv2 cuda/cublaslt: pointwise convolutions as products.
+#include "plugins/cuda/routines.h"
+
+namespace softneuro::cuda {
+
+Status register_pointwise(Registry&, CudaDevice&) {
+  return {};
+}
+
+}  // namespace softneuro::cuda
