@@ -88,6 +88,12 @@ std::string KernelSource::real(float value) {
   return add_bytes("float", std::move(bytes), 4);
 }
 
+std::string KernelSource::divisor(std::int64_t size) {
+  std::string bytes;
+  append_size(bytes, size, is_wide_);
+  return add_bytes("Size", std::move(bytes), is_wide_ ? 8 : 4);
+}
+
 std::string KernelSource::walk(std::span<const std::int64_t> dims,
                                std::span<const std::int64_t> strides) {
   std::vector<std::int64_t> sizes, steps;  // neighbours that can be walked as one are one

@@ -24,6 +24,7 @@ class KernelSource {
   std::string integer(std::int64_t value);  // long long
   std::string index(std::int64_t value);    // Index
   std::string real(float value);
+  std::string divisor(std::int64_t size);  // for quotient()
   // For at(): row-major over `dims`; an element stands at Σ index · stride. Sizes below 2^31 where
   // an Index is narrow.
   std::string walk(std::span<const std::int64_t> dims, std::span<const std::int64_t> strides);
