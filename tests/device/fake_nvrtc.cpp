@@ -64,6 +64,15 @@ FUNCTION(expm1f) FUNCTION(log1pf) FUNCTION(tanhf) FUNCTION(fabsf) FUNCTION(erff)
 FUNCTION(sqrtf) FUNCTION(expf) FUNCTION(logf) FUNCTION(floorf) FUNCTION(ceilf) FUNCTION(rintf)
 FUNCTION(sinf) FUNCTION(cosf) FUNCTION(tanf) FUNCTION(asinf) FUNCTION(acosf) FUNCTION(atanf)
 FUNCTION(sinhf) FUNCTION(coshf) FUNCTION(asinhf) FUNCTION(acoshf) FUNCTION(atanhf)
+#undef FUNCTION
+#define FUNCTION(name) double name(double);
+FUNCTION(expm1) FUNCTION(log1p) FUNCTION(tanh) FUNCTION(fabs) FUNCTION(erf) FUNCTION(erfc)
+FUNCTION(sqrt) FUNCTION(exp) FUNCTION(log) FUNCTION(floor) FUNCTION(ceil) FUNCTION(rint)
+FUNCTION(sin) FUNCTION(cos) FUNCTION(tan) FUNCTION(asin) FUNCTION(acos) FUNCTION(atan)
+FUNCTION(sinh) FUNCTION(cosh) FUNCTION(asinh) FUNCTION(acosh) FUNCTION(atanh)
+double copysign(double, double);
+double pow(double, double);
+double fmod(double, double);
 float copysignf(float, float);
 float powf(float, float);
 float fmodf(float, float);

@@ -24,9 +24,10 @@ class KernelSource {
   std::string integer(std::int64_t value);  // long long
   std::string index(std::int64_t value);    // Index
   std::string real(float value);
+  std::string real64(double value);        // double
   std::string divisor(std::int64_t size);  // for quotient()
   // For at(): row-major over `dims`; an element stands at Σ index · stride. Sizes below 2^31 where
-  // an Index is narrow.
+  // an Index is narrow. Equal walks are one member.
   std::string walk(std::span<const std::int64_t> dims, std::span<const std::int64_t> strides);
   // Text in front of the kernel; the same text twice is there once.
   void add_function(const std::string& text);
@@ -44,6 +45,7 @@ class KernelSource {
   std::string members_;
   std::string functions_;
   std::vector<Argument> arguments_;
+  std::vector<bool> is_walk_;  // by argument
 };
 
 }  // namespace softneuro::cuda
