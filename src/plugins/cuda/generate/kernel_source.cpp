@@ -104,16 +104,14 @@ std::string KernelSource::divisor(std::int64_t size) {
 
 std::string KernelSource::walk(std::span<const std::int64_t> dims,
                                std::span<const std::int64_t> strides) {
-  const Steps steps =
-      joined({{dims.begin(), dims.end()}, {strides.begin(), strides.end()}});
+  const Steps steps = joined({{dims.begin(), dims.end()}, {strides.begin(), strides.end()}});
   std::string bytes;
   for (const std::int64_t size : steps.sizes) append_size(bytes, size, is_wide_);
   bytes.resize((bytes.size() + 7) / 8 * 8);
   for (const std::int64_t stride : steps.strides) append(bytes, stride);
   for (std::size_t i = 0; i < arguments_.size(); ++i)
     if (is_walk_[i] && arguments_[i].bytes == bytes) return fmt::format("args.a{}", i);
-  std::string name =
-      add_bytes(fmt::format("Walk<{}>", steps.sizes.size()), std::move(bytes), 8);
+  std::string name = add_bytes(fmt::format("Walk<{}>", steps.sizes.size()), std::move(bytes), 8);
   is_walk_.back() = true;
   return name;
 }

@@ -11,7 +11,7 @@
 namespace softneuro::cuda {
 namespace {
 
-constexpr std::size_t kVectorBytes = 16;  // the widest access of a thread
+constexpr std::size_t kVectorBytes = 16;   // the widest access of a thread
 constexpr std::int64_t kMostElements = 8;  // of a thread: more need too many registers
 
 constexpr const char* kVector = R"(
@@ -152,8 +152,8 @@ Result<Operand> broadcast(const Problem& problem, std::size_t input) {
 }
 
 Operand per_index(const Problem& problem, std::size_t input, int axis) {
-  Operand operand{input, std::vector<std::int64_t>(
-                             static_cast<std::size_t>(problem.outputs[0].shape.rank()))};
+  Operand operand{
+      input, std::vector<std::int64_t>(static_cast<std::size_t>(problem.outputs[0].shape.rank()))};
   operand.strides[static_cast<std::size_t>(axis)] = 1;
   return operand;
 }
@@ -189,11 +189,10 @@ Launch map(KernelSource& source, const Problem& problem, std::span<const Operand
   source.add_function(kVector);
   const std::string end = source.index(count);
   return source.launch_elements(
-      f + fmt::format(
-              "const Index first = i * {0};\n"
-              "if (first + {0} <= {1}) {{\n{2}}} else {{\n"
-              "for (Index j = first; j < {1}; ++j) put({3}[j], {4});\n}}\n",
-              width, end, vector_body(readers, y, stored, width), y, call(readers, "j")),
+      f + fmt::format("const Index first = i * {0};\n"
+                      "if (first + {0} <= {1}) {{\n{2}}} else {{\n"
+                      "for (Index j = first; j < {1}; ++j) put({3}[j], {4});\n}}\n",
+                      width, end, vector_body(readers, y, stored, width), y, call(readers, "j")),
       (count + width - 1) / width);
 }
 

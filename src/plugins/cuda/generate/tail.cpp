@@ -58,8 +58,7 @@ Result<std::string> operand(KernelSource& source, const Problem& problem, std::s
 
 Result<std::string> tail(KernelSource& source, const Problem& problem,
                          std::span<const PostOp> ops) {
-  return functions(source, ops,
-                   [&](std::size_t input) { return operand(source, problem, input); });
+  return functions(source, ops, [&](std::size_t input) { return operand(source, problem, input); });
 }
 
 Result<std::string> tail(KernelSource& source, const Problem& problem, std::span<const PostOp> ops,

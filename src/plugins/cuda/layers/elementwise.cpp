@@ -32,8 +32,7 @@ Result<Program> real_chain(const Problem& problem, const PostOp& op) {
 // A map whose value is that of `expression`, of variables of `type` that are called as `names`:
 // the layer's inputs in order.
 Result<Program> typed_map(KernelSource& source, const Problem& problem, const std::string& type,
-                          std::initializer_list<const char*> names,
-                          const std::string& expression) {
+                          std::initializer_list<const char*> names, const std::string& expression) {
   std::string function = fmt::format("typedef {} W;\n", type);
   std::vector<Operand> operands;
   for (const char* const name : names) {
@@ -59,8 +58,9 @@ Result<Program> integer_unary(const Problem& problem, UnaryOp op) {
   const double low = problem.params.real("alpha"), high = problem.params.real("beta");
   const bool is_uint64 = type == DataType::uint64;
   const auto limit = [&](double x) {
-    return "(W)" + source.integer(is_uint64 ? static_cast<std::int64_t>(from_double<std::uint64_t>(x))
-                                            : from_double<std::int64_t>(x));
+    return "(W)" + source.integer(is_uint64
+                                      ? static_cast<std::int64_t>(from_double<std::uint64_t>(x))
+                                      : from_double<std::int64_t>(x));
   };
   const std::string a = limit(low), b = limit(high);
   return typed_map(source, problem, is_uint64 ? "unsigned long long" : "long long", {"x"},

@@ -108,9 +108,9 @@ Result<Program> one_hot(const Problem& problem) {
       "if (index < 0) index += {};\n",
       number_type(indices.type), from, source.walk(sizes, to_index), may_be_index(indices.type),
       source.integer(depth), source.integer(depth));
-  return each_element(source, problem, statements,
-                      fmt::format("get({}[index == at(i, {}) ? 1 : 0])", values,
-                                  source.walk(sizes, on_axis)));
+  return each_element(
+      source, problem, statements,
+      fmt::format("get({}[index == at(i, {}) ? 1 : 0])", values, source.walk(sizes, on_axis)));
 }
 
 }  // namespace
@@ -126,8 +126,7 @@ Status register_generators(Registry& registry, CudaDevice& device) {
                           .fuses_post_ops = false},
                          schemas);
   };
-  SN_RETURN_IF_ERROR(
-      add_generated(registry, device, {"fill", "nvrtc", &fill}, kPlainSchemas));
+  SN_RETURN_IF_ERROR(add_generated(registry, device, {"fill", "nvrtc", &fill}, kPlainSchemas));
   SN_RETURN_IF_ERROR(add("range", &range, kPlainSchemas));
   SN_RETURN_IF_ERROR(add("eye_like", &eye_like, kPlainSchemas));
   SN_RETURN_IF_ERROR(add("trilu", &trilu, kAllSchemas));

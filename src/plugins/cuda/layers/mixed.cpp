@@ -1,4 +1,6 @@
 // cast, where and batch_norm, cuda/nvrtc; and the other layers whose tensors are of several types.
+#include "plugins/cuda/layers/mixed.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include "core/base/error.h"
 #include "plugins/cuda/generate/chain.h"
 #include "plugins/cuda/generate/typed_expression.h"
-#include "plugins/cuda/layers/mixed.h"
 #include "plugins/cuda/routines.h"
 
 namespace softneuro::cuda {
@@ -14,9 +15,8 @@ namespace {
 
 Result<Program> cast(const Problem& problem) {
   KernelSource source(problem.outputs[0].shape.elements());
-  return layer_map(
-      source, problem,
-      conversion(source, "x0", problem.inputs[0].type, problem.outputs[0].type));
+  return layer_map(source, problem,
+                   conversion(source, "x0", problem.inputs[0].type, problem.outputs[0].type));
 }
 
 Result<Program> where(const Problem& problem) {
@@ -31,9 +31,10 @@ Result<Program> batch_norm(const Problem& problem) {
   std::vector<Operand> operands;
   for (std::size_t i = 0; i < 5; ++i) {
     is_double = is_double || problem.inputs[i].type == DataType::float64;
-    SN_ASSIGN_OR_RETURN(Operand operand, i == 0 || axis < 0 || problem.inputs[i].shape.elements() == 1
-                                             ? broadcast(problem, i)
-                                             : per_index(problem, i, axis));
+    SN_ASSIGN_OR_RETURN(Operand operand,
+                        i == 0 || axis < 0 || problem.inputs[i].shape.elements() == 1
+                            ? broadcast(problem, i)
+                            : per_index(problem, i, axis));
     operands.push_back(std::move(operand));
   }
   KernelSource source(shape.elements());
