@@ -1,4 +1,4 @@
-// CUDA's driver, NVRTC and cuBLASLt made of host memory, threads and the host's compiler: what the
+// CUDA's driver, NVRTC, cuBLASLt and cuDNN made of host memory, threads and the host's compiler: what the
 // plugin `cuda` does is tested where no GPU is. Only what the plugin calls is there. A stream works
 // late, in a thread of its own; calls that need a context fail in a thread that has none.
 #pragma once
@@ -14,6 +14,11 @@ const cuda::Driver& fake_driver();
 // unsupported where there is no compiler for generated kernels.
 Result<const cuda::Nvrtc*> fake_nvrtc();
 Result<const cuda::CublasLt*> fake_cublaslt();
+#if defined(SOFTNEURO_HAS_CUDNN)
+Result<const cuda::Cudnn*> fake_cudnn();
+// Plans that it has made so far.
+int fake_cudnn_plans();
+#endif
 
 // All of these.
 cuda::Toolkit fake_toolkit();

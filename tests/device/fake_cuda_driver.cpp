@@ -447,8 +447,12 @@ int live_fake_graphs() {
 }
 
 cuda::Toolkit fake_toolkit() {
-  return {[]() -> Result<const cuda::Driver*> { return &fake_driver(); }, &fake_nvrtc,
-          &fake_cublaslt};
+  cuda::Toolkit toolkit = {[]() -> Result<const cuda::Driver*> { return &fake_driver(); },
+                           &fake_nvrtc, &fake_cublaslt};
+#if defined(SOFTNEURO_HAS_CUDNN)
+  toolkit.cudnn = &fake_cudnn;
+#endif
+  return toolkit;
 }
 
 Status add_gpu_or_fake(Registry& registry) {

@@ -1,6 +1,9 @@
 #include "plugins/cuda/routines.h"
 
 #include "adapt/device_copy.h"
+#if defined(SOFTNEURO_HAS_CUDNN)
+#include "plugins/cuda/libraries/cudnn.h"
+#endif
 
 namespace softneuro::cuda {
 
@@ -19,7 +22,11 @@ Status add_gpu(Registry& registry, const Toolkit& toolkit) {
 
 Status add_routines(Registry& registry) {
   if (registry.device(*DeviceId::parse("cuda")) != nullptr) return {};
-  return add_gpu(registry, {&load_driver, &load_nvrtc, &load_cublaslt});
+  Toolkit toolkit = {&load_driver, &load_nvrtc, &load_cublaslt};
+#if defined(SOFTNEURO_HAS_CUDNN)
+  toolkit.cudnn = &load_cudnn;
+#endif
+  return add_gpu(registry, toolkit);
 }
 
 }  // namespace softneuro::cuda

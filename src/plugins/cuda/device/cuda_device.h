@@ -10,6 +10,8 @@
 
 namespace softneuro::cuda {
 
+struct Cudnn;  // libraries/cudnn.h
+
 // Where CUDA's libraries come from: this machine's, or a test's. Each is opened at the first call,
 // by whatever thread, and always gives the same answer. None is opened before somebody needs it:
 // they are large, and the driver takes a while to start.
@@ -17,6 +19,7 @@ struct Toolkit {
   Result<const Driver*> (*driver)();  // initialised
   Result<const Nvrtc*> (*nvrtc)();
   Result<const CublasLt*> (*cublaslt)();
+  Result<const Cudnn*> (*cudnn)() = nullptr;  // null: the plugin was built without its headers
 };
 
 class CudaDevice final : public Device {
