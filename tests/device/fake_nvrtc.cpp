@@ -26,6 +26,7 @@ constexpr const char* kBefore = R"(
 #define __launch_bounds__(threads)
 #define __global__
 #define __shared__ static thread_local
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define isnan(x) __builtin_isnan(x)
 #define isinf(x) __builtin_isinf(x)
 struct Dimensions { unsigned x; };
