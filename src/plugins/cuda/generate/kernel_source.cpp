@@ -71,6 +71,10 @@ std::string KernelSource::workspace(const char* type, std::int64_t offset) {
   return add(fmt::format("{}*", type), {Argument::Kind::workspace, 0, offset, {}});
 }
 
+std::string KernelSource::fault() {
+  return add("Fault*", {Argument::Kind::fault, 0, 0, {}});
+}
+
 std::string KernelSource::integer(std::int64_t value) {
   std::string bytes;
   append(bytes, value);

@@ -21,6 +21,7 @@ class KernelSource {
   std::string input(const Problem& problem, std::size_t i, std::int64_t offset = 0);
   std::string output(const Problem& problem, std::size_t i, std::int64_t offset = 0);
   std::string workspace(const char* stored_type, std::int64_t offset);
+  std::string fault();                      // a Fault*, for report()
   std::string integer(std::int64_t value);  // long long
   std::string index(std::int64_t value);    // Index
   std::string real(float value);
