@@ -5,7 +5,8 @@
 namespace softneuro::cuda {
 
 Fold sum_fold(const char* type, const std::string& of) {
-  return {.members = {{type, "v"}}, .clear = "v = 0;", .add = "v += " + of + ";", .merge = "v += b.v;"};
+  return {
+      .members = {{type, "v"}}, .clear = "v = 0;", .add = "v += " + of + ";", .merge = "v += b.v;"};
 }
 
 Fold exponential_fold() {

@@ -15,16 +15,17 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kWarp = 32;
+// Whether warps and blocks fold rows: the tests' compiler has neither shuffles nor barriers yet.
 constexpr bool kTeams = false;
 constexpr std::int64_t kMemberBytes = 8;  // at most
 // Longest rows that one thread reads alone though neighbouring threads then read far from each
 // other: a warp would have too little to do.
 constexpr std::int64_t kShort = 8;
-constexpr std::int64_t kLong = 2048;           // rows from here on are for a block
-constexpr std::int64_t kFullGpu = 1 << 16;     // threads: with fewer, rows are split
-constexpr std::int64_t kLeastSplit = 256;      // shorter rows are not split
-constexpr std::int64_t kLeastPerThread = 32;   // elements of a part
-constexpr std::int64_t kMostParts = 1024;      // of a row
+constexpr std::int64_t kLong = 2048;          // rows from here on are for a block
+constexpr std::int64_t kFullGpu = 1 << 16;    // threads: with fewer, rows are split
+constexpr std::int64_t kLeastSplit = 256;     // shorter rows are not split
+constexpr std::int64_t kLeastPerThread = 32;  // elements of a part
+constexpr std::int64_t kMostParts = 1024;     // of a row
 
 // Who folds the rows. It depends on the problem alone, so results do, too.
 struct Schedule {
@@ -52,7 +53,8 @@ Schedule schedule_of(const Rows& rows) {
   const std::int64_t most =
       std::min(kMostParts, length / (kLeastPerThread * static_cast<std::int64_t>(schedule.team)));
   if (threads > 0 && threads < kFullGpu && length >= kLeastSplit)
-    schedule.parts = std::clamp<std::int64_t>(kFullGpu / threads, 1, std::max<std::int64_t>(most, 1));
+    schedule.parts =
+        std::clamp<std::int64_t>(kFullGpu / threads, 1, std::max<std::int64_t>(most, 1));
   schedule.part_length = ceil_div(length, schedule.parts);
   return schedule;
 }
@@ -62,7 +64,8 @@ std::string state_text(const Fold& fold, DataType type, bool is_shuffled) {
   std::string members, shuffles;
   for (const Fold::Member& member : fold.members) {
     members += fmt::format("  {} {};\n", member.type, member.name);
-    shuffles += fmt::format("    o.{0} = __shfl_xor_sync(0xffffffffu, {0}, distance);\n", member.name);
+    shuffles +=
+        fmt::format("    o.{0} = __shfl_xor_sync(0xffffffffu, {0}, distance);\n", member.name);
   }
   std::string text = fmt::format(
       "typedef {} Number;\n"
@@ -119,9 +122,7 @@ class RowKernel {
   }
 
   KernelSource& source() { return source_; }
-  std::string lane() const {
-    return team_ == 1 ? "0" : fmt::format("(threadIdx.x % {})", team_);
-  }
+  std::string lane() const { return team_ == 1 ? "0" : fmt::format("(threadIdx.x % {})", team_); }
   // Makes `s` the state of all states of the team.
   const char* join() const {
     if (team_ == 1) return "";
@@ -186,7 +187,8 @@ class Generator {
     return static_cast<std::int64_t>(fold_.members.size()) * kMemberBytes;
   }
 
-  // Declares `base`, where row r begins, and `s`, the state of its elements k from `begin` to `end`.
+  // Declares `base`, where row r begins, and `s`, the state of its elements k from `begin` to
+  // `end`.
   std::string fold_text(RowKernel& kernel, const std::string& begin, const std::string& end) const {
     KernelSource& source = kernel.source();
     const std::string x = source.input(problem_, 0);
@@ -236,10 +238,11 @@ class Generator {
     if (!reduces_) {
       SN_ASSIGN_OR_RETURN(const std::string row, result_.row(kernel.source()));
       SN_ASSIGN_OR_RETURN(const std::string element, element_output(kernel.source()));
-      text += row + fmt::format(
-                        "for (Index k = {}; k < n; k += {}) {{\n"
-                        "const Index i = (Index)(base + at(k, {}));\n{}}}\n",
-                        kernel.lane(), schedule_.team, walk(kernel.source(), rows_.folded), element);
+      text +=
+          row + fmt::format(
+                    "for (Index k = {}; k < n; k += {}) {{\n"
+                    "const Index i = (Index)(base + at(k, {}));\n{}}}\n",
+                    kernel.lane(), schedule_.team, walk(kernel.source(), rows_.folded), element);
     }
     SN_ASSIGN_OR_RETURN(const std::string output, row_output(kernel));
     return kernel.launch("r", text + output, count_);
@@ -253,12 +256,12 @@ class Generator {
     const std::string count = source.index(count_);
     const std::string length = source.index(schedule_.part_length);
     const std::string text =
-        length_text(source) +
-        fmt::format(
-            "const Index p = v / {0}, r = v - p * {0}, begin = p * {1};\n"
-            "const Index end = n < begin + {1} ? n : begin + {1};\n{2}"
-            "if ({3} == 0) {4}[v] = s;\n",
-            count, length, fold_text(kernel, "begin", "end"), kernel.lane(), states);
+        length_text(source) + fmt::format(
+                                  "const Index p = v / {0}, r = v - p * {0}, begin = p * {1};\n"
+                                  "const Index end = n < begin + {1} ? n : begin + {1};\n{2}"
+                                  "if ({3} == 0) {4}[v] = s;\n",
+                                  count, length, fold_text(kernel, "begin", "end"), kernel.lane(),
+                                  states);
     return kernel.launch("v", text, count_ * schedule_.parts);
   }
 
@@ -266,13 +269,12 @@ class Generator {
     RowKernel kernel(problem_, fold_, kJoinTeam);
     KernelSource& source = kernel.source();
     const std::string states = source.workspace("State", 0);
-    std::string text =
-        length_text(source) +
-        fmt::format(
-            "State s;\ns.clear((Number)0);\n"
-            "for (Index p = {0}; p < {1}; p += {2}) s.merge({3}[p * {4} + r]);\n{5}",
-            kernel.lane(), source.index(schedule_.parts), kJoinTeam, states, source.index(count_),
-            kernel.join());
+    std::string text = length_text(source) +
+                       fmt::format(
+                           "State s;\ns.clear((Number)0);\n"
+                           "for (Index p = {0}; p < {1}; p += {2}) s.merge({3}[p * {4} + r]);\n{5}",
+                           kernel.lane(), source.index(schedule_.parts), kJoinTeam, states,
+                           source.index(count_), kernel.join());
     if (!reduces_) {
       if (result_.once) {
         SN_ASSIGN_OR_RETURN(const std::string row, result_.row(source));
@@ -349,7 +351,8 @@ Rows rows_of(const TensorSpec& x, std::uint32_t axes) {
   const std::vector<std::int64_t> strides = memory_strides(x.shape, x.layout);
   Rows rows;
   for (const int d : memory_order(x.shape.rank(), x.layout))
-    ((axes >> d & 1u) != 0 ? rows.folded : rows.kept).add(x.shape[d], strides[static_cast<std::size_t>(d)]);
+    ((axes >> d & 1u) != 0 ? rows.folded : rows.kept)
+        .add(x.shape[d], strides[static_cast<std::size_t>(d)]);
   return rows;
 }
 

@@ -27,7 +27,8 @@ struct Rows {
 // Bit d of `axes`: dimension d is folded. Rows are in the order of their memory.
 Rows rows_of(const TensorSpec& x, std::uint32_t axes);
 
-// How elements become a state, as CUDA C++. A state of no elements, clear(), may be merged anywhere.
+// How elements become a state, as CUDA C++. A state of no elements, clear(), may be merged
+// anywhere.
 struct Fold {
   struct Member {
     const char* type;  // of at most 8 bytes that can be shuffled: "float", "double", "long long"

@@ -15,8 +15,8 @@ namespace softneuro::cuda {
 namespace {
 
 // Mean and squared deviations after Welford ("Note on a method for calculating corrected sums of
-// squares and products", Technometrics 1962), joined after Chan et al. Of differences from the row's
-// first element, so that a mean far from zero costs no digits.
+// squares and products", Technometrics 1962), joined after Chan et al. Of differences from the
+// row's first element, so that a mean far from zero costs no digits.
 const Fold kMoments = {
     .members = {{"float", "shift"}, {"float", "count"}, {"float", "mean"}, {"float", "squares"}},
     .clear = "shift = first; count = 0; mean = 0; squares = 0;",
@@ -48,7 +48,8 @@ std::uint32_t axes_from(int axis, int rank) {
 }
 
 Text constant_text(std::string constant) {
-  return [constant = std::move(constant)](KernelSource&) -> Result<std::string> { return constant; };
+  return
+      [constant = std::move(constant)](KernelSource&) -> Result<std::string> { return constant; };
 }
 
 // `inverse` of the variance; of moments.
@@ -81,13 +82,12 @@ Result<Program> softmax(const Problem& problem) {
   // Where +inf is, Σ exp(x − max) has a NaN.
   const std::string sum =
       fmt::format("const float sum = s.max == {} ? {} : s.sum;\n", kInfinity, kNan);
-  return map_rows(
-      problem, rows_of(problem.inputs[0], 1u << axis), exponential_fold(),
-      {.row = constant_text(sum + (is_log ? "const float log_sum = logf(sum);\n"
-                                          : "const float inverse = 1 / sum;\n")),
-       .element = constant_text(is_log ? "float y = x - s.max - log_sum;\n"
-                                       : "float y = expf(x - s.max) * inverse;\n"),
-       .once = {}});
+  return map_rows(problem, rows_of(problem.inputs[0], 1u << axis), exponential_fold(),
+                  {.row = constant_text(sum + (is_log ? "const float log_sum = logf(sum);\n"
+                                                      : "const float inverse = 1 / sum;\n")),
+                   .element = constant_text(is_log ? "float y = x - s.max - log_sum;\n"
+                                                   : "float y = expf(x - s.max) * inverse;\n"),
+                   .once = {}});
 }
 
 // Scale and bias that broadcast to x.
@@ -111,11 +111,10 @@ Result<Program> layer_norm(const Problem& problem) {
     if (is_given(2)) text += fmt::format("put({}[r], inverse);\n", source.output(problem, 2));
     return text;
   };
-  return map_rows(
-      problem, rows, kMoments,
-      {.row = inverse_of_moments(problem),
-       .element = scaled_by_operands(problem, "((x - s.shift) - s.mean) * inverse"),
-       .once = problem.outputs.size() > 1 ? statistics : Text()});
+  return map_rows(problem, rows, kMoments,
+                  {.row = inverse_of_moments(problem),
+                   .element = scaled_by_operands(problem, "((x - s.shift) - s.mean) * inverse"),
+                   .once = problem.outputs.size() > 1 ? statistics : Text()});
 }
 
 Result<Program> rms_norm(const Problem& problem) {
@@ -126,12 +125,10 @@ Result<Program> rms_norm(const Problem& problem) {
     return fmt::format("const float inverse = 1 / sqrtf(s.v / (float)n + {});\n",
                        source.real(epsilon));
   };
-  return map_rows(problem,
-                  rows_of(problem.inputs[0], axes_from(axis, problem.inputs[0].shape.rank())),
-                  sum_fold("float", "x * x"),
-                  {.row = inverse,
-                   .element = scaled_by_operands(problem, "x * inverse"),
-                   .once = {}});
+  return map_rows(
+      problem, rows_of(problem.inputs[0], axes_from(axis, problem.inputs[0].shape.rank())),
+      sum_fold("float", "x * x"),
+      {.row = inverse, .element = scaled_by_operands(problem, "x * inverse"), .once = {}});
 }
 
 // Groups of consecutive channels of one image; `channels` of them.
@@ -157,7 +154,8 @@ Result<Program> group_norm(const Problem& problem) {
   // Opposite element i of output 0: that of its channel.
   const auto per_channel = [&](KernelSource& source, std::size_t input) -> Result<std::string> {
     Walked walked;
-    for (const int d : memory_order(x.shape.rank(), x.layout)) walked.add(x.shape[d], d == 1 ? 1 : 0);
+    for (const int d : memory_order(x.shape.rank(), x.layout))
+      walked.add(x.shape[d], d == 1 ? 1 : 0);
     const std::string data = source.input(problem, input);
     return fmt::format("get({}[at(i, {})])", data, source.walk(walked.dims, walked.strides));
   };
@@ -174,9 +172,9 @@ Result<Program> lp_norm(const Problem& problem) {
   return map_rows(
       problem, rows_of(problem.inputs[0], 1u << axis),
       is_euclidean ? sum_fold("double", "(double)x * (double)x") : sum_fold("float", "fabsf(x)"),
-      {.row = constant_text(is_euclidean
-                                ? fmt::format("const double v = s.v;\n{}const float norm = root;\n", kRoot)
-                                : "const float norm = s.v;\n"),
+      {.row = constant_text(
+           is_euclidean ? fmt::format("const double v = s.v;\n{}const float norm = root;\n", kRoot)
+                        : "const float norm = s.v;\n"),
        .element = constant_text("float y = norm == 0 ? 0 : x / norm;\n"),
        .once = {}});
 }
@@ -185,7 +183,7 @@ Result<Program> lp_norm(const Problem& problem) {
 
 Status register_normalizations(Registry& registry, CudaDevice& device) {
   constexpr std::pair<const char*, Generate> kLayers[] = {
-      {"softmax", &softmax},         {"layer_norm", &layer_norm}, {"rms_norm", &rms_norm},
+      {"softmax", &softmax},          {"layer_norm", &layer_norm}, {"rms_norm", &rms_norm},
       {"instance_norm", &group_norm}, {"group_norm", &group_norm}, {"lp_norm", &lp_norm}};
   for (const auto& [layer_type, generate] : kLayers)
     SN_RETURN_IF_ERROR(

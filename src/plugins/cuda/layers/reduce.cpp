@@ -31,7 +31,8 @@ Rows rows_of_output(const Problem& problem, std::uint32_t axes) {
 }
 
 Text text(std::string constant) {
-  return [constant = std::move(constant)](KernelSource&) -> Result<std::string> { return constant; };
+  return
+      [constant = std::move(constant)](KernelSource&) -> Result<std::string> { return constant; };
 }
 
 // The end of a type that every other number replaces.
@@ -76,7 +77,9 @@ Fold fold_of(ReduceOp op, DataType type) {
               .add = fmt::format("v *= ({})x;", sum),
               .merge = "v *= b.v;"};
     case ReduceOp::l1:
-      return sum_fold(sum, type == DataType::uint64 ? "x" : fmt::format("({0})(x < 0 ? 0 - ({0})x : ({0})x)", sum));
+      return sum_fold(sum, type == DataType::uint64
+                               ? "x"
+                               : fmt::format("({0})(x < 0 ? 0 - ({0})x : ({0})x)", sum));
     case ReduceOp::l2:
       return sum_fold("double", "(double)x * (double)x");
     case ReduceOp::log_sum_exp:
@@ -109,8 +112,8 @@ std::string result_of(ReduceOp op, DataType type) {
 Result<Program> reduce(const Problem& problem) {
   SN_ASSIGN_OR_RETURN(const ReduceOp op, parse_reduce_op(problem.params));
   const TensorSpec& x = problem.inputs[0];
-  SN_ASSIGN_OR_RETURN(const std::uint32_t axes, reduced_axes(problem.params, problem.integers(1),
-                                                             x.shape.rank()));
+  SN_ASSIGN_OR_RETURN(const std::uint32_t axes,
+                      reduced_axes(problem.params, problem.integers(1), x.shape.rank()));
   if (x.type == DataType::qint8) return unsupported("quantised tensors are not supported");
   const bool is_exact =
       op != ReduceOp::l2 && op != ReduceOp::log_sum && op != ReduceOp::log_sum_exp;
@@ -138,8 +141,10 @@ Result<Program> arg_reduce(const Problem& problem) {
   const Fold fold = {.members = {{number_type(type), "v"}, {"long long", "at"}},
                      .clear = "v = 0; at = -1;",
                      .add = "const Number value = x;\n    const long long place = k;\n" + take,
-                     .merge = "if (b.at < 0) return;\n    const Number value = b.v;\n"
-                              "    const long long place = b.at;\n" + take};
+                     .merge =
+                         "if (b.at < 0) return;\n    const Number value = b.v;\n"
+                         "    const long long place = b.at;\n" +
+                         take};
   return reduce_rows(problem, rows_of_output(problem, 1u << axis), fold,
                      {.row = text("long long y = s.at;\n"), .element = {}, .once = {}});
 }
