@@ -15,6 +15,7 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kWarp = 32;
+// Whether warps and blocks fold rows: the tests' compiler has neither shuffles nor barriers yet.
 constexpr bool kTeams = false;
 constexpr std::int64_t kMemberBytes = 8;  // at most
 // Longest rows that one thread reads alone though neighbouring threads then read far from each
