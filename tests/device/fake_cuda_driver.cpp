@@ -380,6 +380,9 @@ CUresult launch(CUfunction function, unsigned blocks, unsigned, unsigned, unsign
   const auto* const first = static_cast<const std::byte*>(arguments[0]);
   return of(stream).put(
       [=, argument = std::vector<std::byte>(first, first + kernel->argument_bytes)] {
+        // A kernel's variables are its library's, of which there is one for all streams.
+        static std::mutex one_at_a_time;
+        const std::lock_guard<std::mutex> lock(one_at_a_time);
         change_thread_order();
         kernel->run(argument.data(), blocks, threads, &block_functions());
       });

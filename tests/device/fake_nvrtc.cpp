@@ -25,12 +25,12 @@ constexpr const char* kBefore = R"(
 #define __device__
 #define __launch_bounds__(threads)
 #define __global__
-#define __shared__ static thread_local
+#define __shared__ static
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define isnan(x) __builtin_isnan(x)
 #define isinf(x) __builtin_isinf(x)
 struct Dimensions { unsigned x; };
-static thread_local Dimensions blockIdx, blockDim, gridDim, threadIdx;
+static Dimensions blockIdx, blockDim, gridDim, threadIdx;
 static inline float __uint_as_float(unsigned bits) {
   float value;
   __builtin_memcpy(&value, &bits, sizeof(value));
@@ -113,7 +113,7 @@ struct BlockFunctions {
   void (*pass)();
   unsigned (*nth)(unsigned k, unsigned count);
 };
-static thread_local const BlockFunctions* softneuro_block;
+static const BlockFunctions* softneuro_block;
 struct Barrier {
   unsigned arrived, passed;
 };
@@ -129,7 +129,7 @@ static inline void softneuro_wait(Barrier& barrier, unsigned threads) {
   while (barrier.passed == passed) softneuro_block->yield();
   threadIdx.x = thread;
 }
-static thread_local Barrier softneuro_of_block, softneuro_of_warps[32];
+static Barrier softneuro_of_block, softneuro_of_warps[32];
 static inline void __syncthreads() { softneuro_wait(softneuro_of_block, blockDim.x); }
 static inline void __syncwarp(unsigned mask = 0xffffffffu) {
   if (mask != 0xffffffffu || blockDim.x % 32 != 0) __builtin_trap();  // whole warps alone
@@ -139,7 +139,7 @@ static inline void __threadfence() {}
 static inline void __threadfence_block() {}
 // What lane `from` of the warp has.
 template <class T> static inline T softneuro_from_lane(unsigned mask, T value, unsigned from) {
-  static thread_local T values[1024];
+  static T values[1024];
   values[threadIdx.x] = value;
   __syncwarp(mask);
   const T other = values[threadIdx.x / 32 * 32 + from];
@@ -159,7 +159,7 @@ template <class T> static inline T __shfl_down_sync(unsigned mask, T value, unsi
 )";
 constexpr const char* kBehind = R"(
 extern "C" unsigned long softneuro_argument_bytes() { return sizeof(Arguments); }
-static thread_local const Arguments* softneuro_arguments;
+static const Arguments* softneuro_arguments;
 static void softneuro_thread(unsigned thread) {
   threadIdx.x = thread;
   softneuro_kernel(*softneuro_arguments);

@@ -15,8 +15,6 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kWarp = 32;
-// Whether warps and blocks fold rows: the tests' compiler has neither shuffles nor barriers yet.
-constexpr bool kTeams = false;
 constexpr std::int64_t kMemberBytes = 8;  // at most
 // Longest rows that one thread reads alone though neighbouring threads then read far from each
 // other: a warp would have too little to do.
@@ -47,7 +45,7 @@ bool is_contiguous(const Walked& walked) {
 Schedule schedule_of(const Rows& rows) {
   const std::int64_t count = rows.kept.elements(), length = rows.folded.elements();
   Schedule schedule;
-  if (kTeams && is_contiguous(rows.folded) && length > kShort)
+  if (is_contiguous(rows.folded) && length > kShort)
     schedule.team = length >= kLong ? kThreads : kWarp;
   const std::int64_t threads = count * schedule.team;
   const std::int64_t most =
@@ -323,7 +321,7 @@ class Generator {
     return walked;
   }
 
-  static constexpr unsigned kJoinTeam = kTeams ? kWarp : 1;
+  static constexpr unsigned kJoinTeam = kWarp;
 
   const Problem& problem_;
   const Rows& rows_;
