@@ -114,7 +114,7 @@ TEST_CASE("cuda nets: untuned for the GPU the bench's networks have no layer on 
 TEST_CASE("cuda nets: tuned for the GPU the bench's networks have no layer on the host",
           "[.nets]") {
   constexpr double kError = 1e-4;  // relative RMS
-  constexpr double kOfHost = 2;    // float16 rounds by chance, here as there
+  constexpr double kOfHost = 4;    // other tensors are in float16, and rounding is chance
   const auto files = net_files();
   if (files.empty()) SN_SKIP("SOFTNEURO_NETS names no folder with networks");
   for (const auto& file : files) {

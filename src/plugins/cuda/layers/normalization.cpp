@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include "core/base/error.h"
+#include "core/graph/layer_type.h"
 #include "plugins/cuda/generate/folds.h"
 #include "plugins/cuda/generate/prelude.h"
 #include "plugins/cuda/generate/strides.h"
 #include "plugins/cuda/generate/tail.h"
 #include "plugins/cuda/kernels/generated_routine.h"
 #include "plugins/cuda/layers/rows.h"
-#include "routines/along_axis.h"
 
 namespace softneuro::cuda {
 namespace {
@@ -77,7 +77,8 @@ Text scaled(const Problem& problem, const char* value, Read read) {
 
 Result<Program> softmax(const Problem& problem) {
   SN_RETURN_IF_ERROR(check_real(problem));
-  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                     problem.inputs[0].shape.rank()));
   const bool is_log = problem.params.integer("log") != 0;
   // Where +inf is, Σ exp(x − max) has a NaN.
   const std::string sum =
@@ -99,7 +100,8 @@ Text scaled_by_operands(const Problem& problem, const char* value) {
 
 Result<Program> layer_norm(const Problem& problem) {
   SN_RETURN_IF_ERROR(check_real(problem));
-  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                     problem.inputs[0].shape.rank()));
   const Rows rows = rows_of(problem.inputs[0], axes_from(axis, problem.inputs[0].shape.rank()));
   const Text statistics = [&problem](KernelSource& source) -> Result<std::string> {
     std::string text;
@@ -119,7 +121,8 @@ Result<Program> layer_norm(const Problem& problem) {
 
 Result<Program> rms_norm(const Problem& problem) {
   SN_RETURN_IF_ERROR(check_real(problem));
-  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                     problem.inputs[0].shape.rank()));
   const auto epsilon = static_cast<float>(problem.params.real("epsilon"));
   const Text inverse = [epsilon](KernelSource& source) -> Result<std::string> {
     return fmt::format("const float inverse = 1 / sqrtf(s.v / (float)n + {});\n",
@@ -167,7 +170,8 @@ Result<Program> group_norm(const Problem& problem) {
 
 Result<Program> lp_norm(const Problem& problem) {
   SN_RETURN_IF_ERROR(check_real(problem));
-  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                     problem.inputs[0].shape.rank()));
   const bool is_euclidean = problem.params.integer("p") == 2;
   return map_rows(
       problem, rows_of(problem.inputs[0], 1u << axis),

@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include "core/base/error.h"
+#include "core/graph/layer_type.h"
 #include "core/layers/reduction.h"
 #include "plugins/cuda/generate/folds.h"
 #include "plugins/cuda/generate/prelude.h"
 #include "plugins/cuda/generate/strides.h"
 #include "plugins/cuda/kernels/generated_routine.h"
 #include "plugins/cuda/layers/rows.h"
-#include "routines/along_axis.h"
 
 namespace softneuro::cuda {
 namespace {
@@ -127,7 +127,8 @@ Result<Program> reduce(const Problem& problem) {
 // The first of equals, or the last; NaN equals NaN and is chosen before any number. Elements may
 // come in any order; k = −1: none has.
 Result<Program> arg_reduce(const Problem& problem) {
-  SN_ASSIGN_OR_RETURN(const int axis, axis_of(problem));
+  SN_ASSIGN_OR_RETURN(const int axis, normalize_axis(problem.params.integer("axis"),
+                                                     problem.inputs[0].shape.rank()));
   const DataType type = problem.inputs[0].type;
   if (type == DataType::qint8) return unsupported("quantised tensors are not supported");
   const char* const sign = problem.params.text("op") == "max" ? ">" : "<";
