@@ -218,7 +218,8 @@ class CudnnImplementation final : public Implementation {
     const std::vector<std::string>& names = (*found)->names();
     space.axes.push_back({kEngine, {names.begin(), names.end()}});
     space.rank = [names](const Params& params) {
-      return static_cast<double>(std::ranges::find(names, params.text(kEngine)) - names.begin());
+      return static_cast<double>(std::find(names.begin(), names.end(), params.text(kEngine)) -
+                                 names.begin());
     };
     return space;
   }

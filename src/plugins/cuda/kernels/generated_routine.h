@@ -15,9 +15,9 @@ namespace softneuro::cuda {
 using Generate = Result<Program> (*)(const Problem& problem);
 
 struct GeneratedRoutine {
-  const char* layer_type;
-  const char* algorithm;  // "nvrtc", "direct"
-  Generate generate;
+  const char* layer_type = nullptr;
+  const char* algorithm = nullptr;  // "nvrtc", "direct"
+  Generate generate = nullptr;
   int default_rank = 1;
   bool fuses_post_ops = true;  // generate() takes them
 };

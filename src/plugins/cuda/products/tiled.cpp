@@ -65,6 +65,7 @@ bool is_real(const TensorSpec& spec) {
 
 std::vector<std::int64_t> list_of(const Shape& shape) {
   std::vector<std::int64_t> list;
+  list.reserve(static_cast<std::size_t>(shape.rank()));
   for (int d = 0; d < shape.rank(); ++d) list.push_back(shape[d]);
   return list;
 }
