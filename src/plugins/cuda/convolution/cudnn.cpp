@@ -3,6 +3,7 @@
 #include "plugins/cuda/routines.h"
 
 #if defined(SOFTNEURO_HAS_CUDNN)
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/element.h"
