@@ -114,6 +114,9 @@ void add_cast(ProblemSet& set) {
     set.add("cast").input({20011}, normal(100)).param("to", to_string(to));
   for (const DataType to : {float32, int32, uint8})
     set.add("cast").of(int64).input({4097}, integers(-100000, 100000)).param("to", to_string(to));
+  for (const DataType to : {float16, float64, int32, boolean})  // also in other layouts
+    set.add("cast").input({2, 3, 5, 7}, normal(100)).param("to", to_string(to));
+  set.add("cast").of(int32).input({2, 3, 5, 7}, integers(-100, 100)).param("to", "float32");
   for (const DataType to : {float16, bfloat16, float64, int32})
     set.add("cast").input({333}, specials()).param("to", to_string(to));
 }

@@ -32,8 +32,9 @@ std::vector<FormatTuple> formats_to_ask(const Registry& registry, const Problem&
       for (const bool plain_outputs : {false, true}) add(type, layout, plain_outputs);
   for (const Routine* routine : registry.routines(problem.type->name))
     for (FormatTuple tuple : routine->formats(problem)) {
-      // An adapt to a device takes what is on the host.
-      if (problem.type->is_adapt()) tuple.inputs[0].device = DeviceId();
+      tuples.push_back(tuple);
+      if (!problem.type->is_adapt()) continue;
+      tuple.inputs[0].device = DeviceId();  // to a device, from the host
       tuples.push_back(std::move(tuple));
     }
   return tuples;

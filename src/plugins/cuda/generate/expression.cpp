@@ -25,7 +25,7 @@ const char* expression(UnaryOp op) {
     case UnaryOp::softplus:
       return "softplus(x)";
     case UnaryOp::softsign:
-      return "isinf(x) ? copysignf(1, x) : x / (1 + fabsf(x))";
+      return "isinf(x) ? copysignf(1.0f, x) : x / (1 + fabsf(x))";
     case UnaryOp::hard_swish:
       return "x * clamp(a * x + b, 0, 1)";
     case UnaryOp::silu:

@@ -127,7 +127,7 @@ Status register_generators(Registry& registry, CudaDevice& device) {
                          schemas);
   };
   SN_RETURN_IF_ERROR(add_generated(registry, device, {"fill", "nvrtc", &fill}, kPlainSchemas));
-  SN_RETURN_IF_ERROR(add("range", &range, kPlainSchemas));
+  SN_RETURN_IF_ERROR(add("range", &range, {"cuda"}));
   SN_RETURN_IF_ERROR(add("eye_like", &eye_like, kPlainSchemas));
   SN_RETURN_IF_ERROR(add("trilu", &trilu, kAllSchemas));
   return add("one_hot", &one_hot, kPlainSchemas);
