@@ -43,7 +43,7 @@ class Switch {
 };
 
 struct Fibre {
-  ucontext_t context;
+  ucontext_t context{};
   std::unique_ptr<std::byte[]> stack{new std::byte[kStackBytes]};
   void* kept = nullptr;
   bool is_done = false;

@@ -80,9 +80,9 @@ std::size_t size_of(Type type) {
 // --- which attributes there are ------------------------------------------------------------------
 
 struct Rule {
-  Attribute name;
-  Type type;
-  std::int64_t least, most;  // values
+  Attribute name = {};
+  Type type = {};
+  std::int64_t least = 0, most = 0;  // values
   bool is_required = true;
 };
 constexpr std::int64_t kMany = 1 << 20;

@@ -274,7 +274,7 @@ nvrtcResult log_size(nvrtcProgram program, std::size_t* size) {
   return NVRTC_SUCCESS;
 }
 nvrtcResult log(nvrtcProgram program, char* text) {
-  std::strcpy(text, of(program).log.c_str());
+  std::memcpy(text, of(program).log.c_str(), of(program).log.size() + 1);
   return NVRTC_SUCCESS;
 }
 nvrtcResult image_size(nvrtcProgram program, std::size_t* size) {
@@ -282,7 +282,7 @@ nvrtcResult image_size(nvrtcProgram program, std::size_t* size) {
   return NVRTC_SUCCESS;
 }
 nvrtcResult image(nvrtcProgram program, char* text) {
-  std::strcpy(text, of(program).image.c_str());
+  std::memcpy(text, of(program).image.c_str(), of(program).image.size() + 1);
   return NVRTC_SUCCESS;
 }
 
