@@ -27,10 +27,10 @@ struct MatmulGeometry {
 };
 
 // The problem's shapes have passed LayerType::infer.
-MatmulGeometry matmul_geometry(const Problem& problem) noexcept;
+SN_INTREE MatmulGeometry matmul_geometry(const Problem& problem) noexcept;
 
 // One B for all batches and rows of A that follow each other: the same as a single product of many
 // rows. Others stay as they are.
-MatmulGeometry join_batches(MatmulGeometry geometry) noexcept;
+SN_INTREE MatmulGeometry join_batches(MatmulGeometry geometry) noexcept;
 
 }  // namespace softneuro
