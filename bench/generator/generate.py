@@ -19,10 +19,16 @@ from graph_builder import GraphBuilder
 from networks import NETWORKS
 
 
-def built(name: str, seed: int = 0, batch: int = 1, dynamic_batch: bool = False) -> GraphBuilder:
+def built(
+    name: str,
+    seed: int = 0,
+    batch: int = 1,
+    dynamic_batch: bool = False,
+    narrow: bool = False,
+) -> GraphBuilder:
     """The finished graph of a network, evaluated and ready for its `.model()`."""
     network = NETWORKS[name]
-    graph = GraphBuilder(name, network.opset, seed, batch, dynamic_batch)
+    graph = GraphBuilder(name, network.opset, seed, batch, dynamic_batch, narrow)
     network.build(graph)
     return graph
 
@@ -43,7 +49,7 @@ def size_faults(name: str, graph: GraphBuilder) -> list[str]:
 def write(name: str, path: pathlib.Path, args: argparse.Namespace) -> bool:
     """Generates one file and prints a line on it; False if a check failed."""
     started = time.time()
-    graph = built(name, args.seed, args.batch, args.dynamic_batch)
+    graph = built(name, args.seed, args.batch, args.dynamic_batch, args.narrow)
     model = graph.model()
     path.parent.mkdir(parents=True, exist_ok=True)
     onnx.save(model, path)
@@ -78,6 +84,11 @@ def parsed_arguments() -> argparse.Namespace:
     parser.add_argument("--batch", type=int, default=1, help="batch size in the file (default: 1)")
     parser.add_argument("--dynamic-batch", action="store_true", help='symbolic batch size "N"')
     parser.add_argument(
+        "--narrow",
+        action="store_true",
+        help="an eighth of the channels, half of the image's side: for tests",
+    )
+    parser.add_argument(
         "--check",
         action="store_true",
         help="compare multiply-adds and parameters with the published ones",
@@ -90,6 +101,8 @@ def parsed_arguments() -> argparse.Namespace:
         parser.error("the seed must not be negative, the batch must be positive")
     if args.file and (args.all or len(args.names) != 1):
         parser.error("-o goes with exactly one network")
+    if args.narrow and args.check:
+        parser.error("--check knows the published sizes only, not those of --narrow")
     if not (args.names or args.all or args.list):
         parser.error("name a network, or use --all or --list")
     return args

@@ -53,16 +53,24 @@ class GraphBuilder:
 
     seed: of every random number used.  batch: the batch size written into the
     file.  dynamic_batch: write a symbolic batch "N" instead, and the chains of
-    Shape, Gather and Concat that exporters then need.
+    Shape, Gather and Concat that exporters then need.  narrow: the same layers with
+    an eighth of the channels and half of the image's side, which tests can run.
     """
 
     def __init__(
-        self, name: str, opset: int, seed: int = 0, batch: int = 1, dynamic_batch: bool = False
+        self,
+        name: str,
+        opset: int,
+        seed: int = 0,
+        batch: int = 1,
+        dynamic_batch: bool = False,
+        narrow: bool = False,
     ):
         self.name = name
         self.opset = opset
         self.batch = batch
         self.dynamic_batch = dynamic_batch
+        self._narrow = narrow
         self.rng = np.random.default_rng([seed, *name.encode()])
         self.multiply_adds = 0  # for one input, not for the batch
         self.parameters = 0  # learned ones of the network as trained, before folding
@@ -72,6 +80,16 @@ class GraphBuilder:
         self._inputs: list = []
         self._outputs: list = []
         self._names: Counter = Counter()
+
+    # -------------------------------------------------------------------- sizes
+
+    def width(self, published: int) -> int:
+        """How many channels or features a layer has here."""
+        return max(8, published // 8 // 8 * 8) if self._narrow else published
+
+    def side(self, published: int) -> int:
+        """How many pixels the input image's side has here."""
+        return published // 2 if self._narrow else published
 
     # ------------------------------------------------------- inputs and outputs
 

@@ -18,7 +18,8 @@ _SAMPLES_FOR_A_CHANNEL = 64
 
 def image_input(g: GraphBuilder, size: int = 224) -> Tensor:
     """The graph input "input": float32 RGB images [N,3,size,size], normalised."""
-    return g.input("input", calibration_inputs.images(g.rng, CALIBRATION_BATCH, 3, size))
+    images = calibration_inputs.images(g.rng, CALIBRATION_BATCH, 3, g.side(size))
+    return g.input("input", images)
 
 
 def pair(value: int | tuple[int, int]) -> tuple[int, int]:

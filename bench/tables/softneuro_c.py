@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import pathlib
-from ctypes import POINTER, Structure, byref, c_char_p, c_int32, c_int64, c_size_t, c_void_p
+from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_int32, c_int64, c_size_t, c_void_p
 
 import numpy as np
 
@@ -42,6 +42,27 @@ class Tensor(Structure):
         ("dims", c_int64 * MAX_RANK),
         ("data", c_void_p),
         ("bytes", c_size_t),
+        ("device", c_char * 16),
+    ]
+
+
+class TensorPlace(Structure):
+    """sn_tensor_place."""
+
+    _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("device", c_char_p)]
+
+
+class SessionOptions(Structure):
+    """sn_session_options."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("allocator", c_void_p),
+        ("extra_outputs", c_void_p),
+        ("extra_output_count", c_size_t),
+        ("cancel", c_void_p),
+        ("places", POINTER(TensorPlace)),
+        ("place_count", c_size_t),
     ]
 
 
@@ -91,6 +112,9 @@ class Library:
         core.sn_session_input_count.restype = c_size_t
         core.sn_session_output_count.restype = c_size_t
         core.sn_session_input_count.argtypes = core.sn_session_output_count.argtypes = [c_void_p]
+        core.sn_net_output_count.restype = c_size_t
+        core.sn_net_output_count.argtypes = [c_void_p]
+        core.sn_net_output_info.argtypes = [c_void_p, c_size_t, POINTER(TensorInfo)]
         core.sn_net_free.argtypes = core.sn_session_free.argtypes = [c_void_p]
         core.sn_session_create.argtypes = [
             c_void_p,
@@ -118,7 +142,11 @@ class Library:
 
 
 class Session:
-    """A net (.dnn or model file), planned for the shapes of `inputs`, which it reads in place."""
+    """A net (.dnn or model file), planned for the shapes of `inputs`, which it reads in place.
+
+    on_gpu: addresses of the inputs that are on the GPU as well; they are read there then, and all
+    outputs stay there, which `outputs` cannot give.
+    """
 
     def __init__(
         self,
@@ -127,6 +155,7 @@ class Session:
         threads: int,
         inputs: dict[str, np.ndarray],
         verify: int = VERIFY_STRUCTURE,
+        on_gpu: dict[str, int] | None = None,
     ) -> None:
         self._library = library
         core = library.core
@@ -140,13 +169,32 @@ class Session:
             shape.struct_size = ctypes.sizeof(Shape)
             shape.name, shape.rank = name.encode(), value.ndim
             shape.dims[: value.ndim] = value.shape
+        self._on_gpu = on_gpu or {}
+        options = self._options()
         library.check(
-            core.sn_session_create(self._net, shapes, len(shapes), None, byref(self._session))
+            core.sn_session_create(
+                self._net, shapes, len(shapes), byref(options), byref(self._session)
+            )
         )
         self._inputs = (Tensor * core.sn_session_input_count(self._session))()
         for index, tensor in enumerate(self._inputs):
             self._bind(index, tensor)
         self._outputs = (Tensor * core.sn_session_output_count(self._session))()
+
+    def _options(self) -> SessionOptions:
+        core, names = self._library.core, list(self._on_gpu)
+        if names:
+            for index in range(core.sn_net_output_count(self._net)):
+                info = TensorInfo(ctypes.sizeof(TensorInfo))
+                self._library.check(core.sn_net_output_info(self._net, index, byref(info)))
+                names.append(info.name.decode())
+        self._places = (TensorPlace * len(names))()
+        for place, name in zip(self._places, names, strict=True):
+            place.struct_size = ctypes.sizeof(TensorPlace)
+            place.name, place.device = name.encode(), b"cuda"
+        options = SessionOptions(ctypes.sizeof(SessionOptions))
+        options.places, options.place_count = self._places, len(names)
+        return options
 
     def _bind(self, index: int, tensor: Tensor) -> None:
         info = TensorInfo(ctypes.sizeof(TensorInfo))
@@ -158,7 +206,9 @@ class Session:
         tensor.data_type = TYPE_CODES[value.dtype]
         tensor.rank = value.ndim
         tensor.dims[: value.ndim] = value.shape
-        tensor.data, tensor.bytes = value.ctypes.data, value.nbytes
+        address = self._on_gpu.get(info.name.decode())
+        tensor.device = b"" if address is None else b"cuda"
+        tensor.data, tensor.bytes = address or value.ctypes.data, value.nbytes
 
     def run(self) -> None:
         for tensor in self._outputs:  # ask for views of the session's memory

@@ -1,6 +1,7 @@
-// CUDA's driver, NVRTC, cuBLASLt and cuDNN made of host memory, threads and the host's compiler: what the
-// plugin `cuda` does is tested where no GPU is. Only what the plugin calls is there. A stream works
-// late, in a thread of its own; calls that need a context fail in a thread that has none.
+// CUDA's driver, NVRTC, cuBLASLt and cuDNN made of host memory, threads and the host's compiler:
+// what the plugin `cuda` does is tested where no GPU is. Only what the plugin calls is there. A
+// stream works late, in a thread of its own; calls that need a context fail in a thread that has
+// none.
 #pragma once
 
 #include <functional>

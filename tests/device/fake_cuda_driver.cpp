@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/fake_block.h"
 #include "device/fake_cuda.h"
 
 namespace softneuro::test {
@@ -102,7 +103,7 @@ struct FakeEvent {
 using SharedEvent = std::shared_ptr<FakeEvent>;
 
 struct FakeKernel {
-  void (*run)(const void* argument, unsigned blocks, unsigned threads);
+  void (*run)(const void* argument, unsigned blocks, unsigned threads, const BlockFunctions*);
   std::size_t argument_bytes;
 };
 using FakeGraph = std::deque<Work>;
@@ -379,7 +380,11 @@ CUresult launch(CUfunction function, unsigned blocks, unsigned, unsigned, unsign
   const auto* const first = static_cast<const std::byte*>(arguments[0]);
   return of(stream).put(
       [=, argument = std::vector<std::byte>(first, first + kernel->argument_bytes)] {
-        kernel->run(argument.data(), blocks, threads);
+        // A kernel's variables are its library's, of which there is one for all streams.
+        static std::mutex one_at_a_time;
+        const std::lock_guard<std::mutex> lock(one_at_a_time);
+        change_thread_order();
+        kernel->run(argument.data(), blocks, threads, &block_functions());
       });
 }
 

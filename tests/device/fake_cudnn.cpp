@@ -34,10 +34,10 @@ struct Node {
   cudnnBackendDescriptorType_t type;
   bool is_finished = false;
   std::map<Attribute, Value> values;
-  FakeGraph graph;                    // of an operation graph
-  std::vector<NodePtr> results;       // of heuristics: configurations
-  std::shared_ptr<FakeEngine> engine; // of configurations, engines, plans
-  std::size_t knob = 0;               // of a knob's choice
+  FakeGraph graph;                     // of an operation graph
+  std::vector<NodePtr> results;        // of heuristics: configurations
+  std::shared_ptr<FakeEngine> engine;  // of configurations, engines, plans
+  std::size_t knob = 0;                // of a knob's choice
 
   bool has(Attribute name) const { return values.contains(name); }
   template <class T>
@@ -246,7 +246,8 @@ std::vector<FakeEngine> engines_for(const FakeGraph& graph, cudnnBackendHeurMode
   const bool is_channels_last = graph.image.strides[1] == 1 && graph.image.dims[1] > 1;
   const bool is_fused = !graph.steps.empty();
   if (is_fused && !is_float32 && !is_channels_last) return {};  // as the real library
-  FakeEngine fast = {.number = 30, .knobs = {{CUDNN_KNOB_TYPE_TILEK, 1}, {CUDNN_KNOB_TYPE_TILE_SIZE, 5}}};
+  FakeEngine fast = {.number = 30,
+                     .knobs = {{CUDNN_KNOB_TYPE_TILEK, 1}, {CUDNN_KNOB_TYPE_TILE_SIZE, 5}}};
   fast.notes = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE};
   if (is_float32) {
     fast.notes.push_back(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
@@ -382,7 +383,8 @@ cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor) {
 }
 
 // Into descriptors that the caller has made.
-cudnnStatus_t fill(std::span<const NodePtr> from, std::int64_t room, std::int64_t* count, void* to) {
+cudnnStatus_t fill(std::span<const NodePtr> from, std::int64_t room, std::int64_t* count,
+                   void* to) {
   *count = static_cast<std::int64_t>(from.size());
   for (std::int64_t i = 0; i < std::min(room, *count); ++i) {
     const auto descriptor = static_cast<cudnnBackendDescriptor_t*>(to)[i];

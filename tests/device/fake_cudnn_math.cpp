@@ -90,7 +90,8 @@ class Channels {
 std::vector<float> convolve(const FakeGraph& graph, const FakeEngine& engine,
                             std::vector<float> data, std::vector<float> filter) {
   if (engine.rounds_factors)
-    for (auto* values : {&data, &filter}) std::ranges::transform(*values, values->begin(), round_to_tf32);
+    for (auto* values : {&data, &filter})
+      std::ranges::transform(*values, values->begin(), round_to_tf32);
   std::vector<float> made(static_cast<std::size_t>(graph.made().elements()));
   const std::int64_t outs = graph.result.dims[1], ins = graph.filter.dims[1];
   const std::int64_t groups = graph.image.dims[1] / ins;
@@ -149,7 +150,8 @@ void compute(const FakeGraph& graph, const FakeEngine& engine,
   for (const FakeStep& step : graph.steps) apply(step, places, graph.output, values);
   const TensorView view = view_of(graph.output, places.at(graph.output.id));
   for_each_place(graph.output, [&](std::int64_t i, std::int64_t at) {
-    store(view, at, engine.is_wrong ? 12345 : static_cast<double>(values[static_cast<std::size_t>(i)]));
+    store(view, at,
+          engine.is_wrong ? 12345 : static_cast<double>(values[static_cast<std::size_t>(i)]));
   });
 }
 

@@ -1,18 +1,18 @@
 // NVRTC over the host's C++ compiler: an image is the path of a library.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
-#include <map>
-#include <mutex>
 #include <sstream>
 #include <string>
 
 #include "core/base/error.h"
 #include "device/fake_cuda.h"
-#include "support/temporary_folder.h"
+#include "support/skip.h"
 
 namespace softneuro::test {
 namespace {
@@ -25,10 +25,12 @@ constexpr const char* kBefore = R"(
 #define __device__
 #define __launch_bounds__(threads)
 #define __global__
+#define __shared__ static
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define isnan(x) __builtin_isnan(x)
 #define isinf(x) __builtin_isinf(x)
 struct Dimensions { unsigned x; };
-static thread_local Dimensions blockIdx, blockDim, gridDim, threadIdx;
+static Dimensions blockIdx, blockDim, gridDim, threadIdx;
 static inline float __uint_as_float(unsigned bits) {
   float value;
   __builtin_memcpy(&value, &bits, sizeof(value));
@@ -64,19 +66,117 @@ FUNCTION(expm1f) FUNCTION(log1pf) FUNCTION(tanhf) FUNCTION(fabsf) FUNCTION(erff)
 FUNCTION(sqrtf) FUNCTION(expf) FUNCTION(logf) FUNCTION(floorf) FUNCTION(ceilf) FUNCTION(rintf)
 FUNCTION(sinf) FUNCTION(cosf) FUNCTION(tanf) FUNCTION(asinf) FUNCTION(acosf) FUNCTION(atanf)
 FUNCTION(sinhf) FUNCTION(coshf) FUNCTION(asinhf) FUNCTION(acoshf) FUNCTION(atanhf)
+#undef FUNCTION
+#define FUNCTION(name) double name(double);
+FUNCTION(expm1) FUNCTION(log1p) FUNCTION(tanh) FUNCTION(fabs) FUNCTION(erf) FUNCTION(erfc)
+FUNCTION(sqrt) FUNCTION(exp) FUNCTION(log) FUNCTION(floor) FUNCTION(ceil) FUNCTION(rint)
+FUNCTION(sin) FUNCTION(cos) FUNCTION(tan) FUNCTION(asin) FUNCTION(acos) FUNCTION(atan)
+FUNCTION(sinh) FUNCTION(cosh) FUNCTION(asinh) FUNCTION(acosh) FUNCTION(atanh)
+double copysign(double, double);
+double pow(double, double);
+double fmod(double, double);
 float copysignf(float, float);
 float powf(float, float);
 float fmodf(float, float);
+float fmaf(float, float, float);
+}
+static inline float fmaxf(float a, float b) { return a > b || b != b ? a : b; }
+static inline float fminf(float a, float b) { return a < b || b != b ? a : b; }
+static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
+static inline float __ldg(const float* x) { return *x; }
+template <class T> static inline T min(T a, T b) { return b < a ? b : a; }
+template <class T> static inline T max(T a, T b) { return a < b ? b : a; }
+template <class T> static inline T atomicAdd(T* to, T value) {
+  return __atomic_fetch_add(to, value, __ATOMIC_SEQ_CST);
+}
+template <class T> static inline T atomicOr(T* to, T value) {
+  return __atomic_fetch_or(to, value, __ATOMIC_SEQ_CST);
+}
+template <class T> static inline T atomicExch(T* to, T value) {
+  return __atomic_exchange_n(to, value, __ATOMIC_SEQ_CST);
+}
+template <class T> static inline T atomicCAS(T* to, T expected, T value) {
+  __atomic_compare_exchange_n(to, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  return expected;
+}
+template <class T> static inline T atomicMax(T* to, T value) {
+  T old = *to;
+  while (old < value && !__atomic_compare_exchange_n(to, &old, value, false, __ATOMIC_SEQ_CST,
+                                                     __ATOMIC_SEQ_CST)) {
+  }
+  return old;
+}
+
+struct BlockFunctions {
+  void (*run)(unsigned threads, void (*thread)(unsigned));
+  void (*yield)();
+  void (*pass)();
+  unsigned (*nth)(unsigned k, unsigned count);
+};
+static const BlockFunctions* softneuro_block;
+struct Barrier {
+  unsigned arrived, passed;
+};
+// All `threads` of a block, or of a warp, come here before one goes on.
+static inline void softneuro_wait(Barrier& barrier, unsigned threads) {
+  const unsigned thread = threadIdx.x, passed = barrier.passed;
+  if (++barrier.arrived == threads) {
+    barrier.arrived = 0;
+    ++barrier.passed;
+    softneuro_block->pass();
+    return;
+  }
+  while (barrier.passed == passed) softneuro_block->yield();
+  threadIdx.x = thread;
+}
+static Barrier softneuro_of_block, softneuro_of_warps[32];
+static inline void __syncthreads() { softneuro_wait(softneuro_of_block, blockDim.x); }
+static inline void __syncwarp(unsigned mask = 0xffffffffu) {
+  if (mask != 0xffffffffu || blockDim.x % 32 != 0) __builtin_trap();  // whole warps alone
+  softneuro_wait(softneuro_of_warps[threadIdx.x / 32], 32);
+}
+static inline void __threadfence() {}
+static inline void __threadfence_block() {}
+// What lane `from` of the warp has.
+template <class T> static inline T softneuro_from_lane(unsigned mask, T value, unsigned from) {
+  static T values[1024];
+  values[threadIdx.x] = value;
+  __syncwarp(mask);
+  const T other = values[threadIdx.x / 32 * 32 + from];
+  __syncwarp(mask);
+  return other;
+}
+template <class T> static inline T __shfl_sync(unsigned mask, T value, int lane) {
+  return softneuro_from_lane(mask, value, (unsigned)lane % 32);
+}
+template <class T> static inline T __shfl_xor_sync(unsigned mask, T value, int lanes) {
+  return softneuro_from_lane(mask, value, threadIdx.x % 32 ^ (unsigned)lanes);
+}
+template <class T> static inline T __shfl_down_sync(unsigned mask, T value, unsigned lanes) {
+  const unsigned from = threadIdx.x % 32 + lanes;
+  return softneuro_from_lane(mask, value, from < 32 ? from : threadIdx.x % 32);
 }
 )";
 constexpr const char* kBehind = R"(
 extern "C" unsigned long softneuro_argument_bytes() { return sizeof(Arguments); }
-extern "C" void softneuro_run(const void* argument, unsigned blocks, unsigned threads) {
+static const Arguments* softneuro_arguments;
+static void softneuro_thread(unsigned thread) {
+  threadIdx.x = thread;
+  softneuro_kernel(*softneuro_arguments);
+}
+extern "C" void softneuro_run(const void* arguments, unsigned blocks, unsigned threads,
+                              const BlockFunctions* block) {
+  softneuro_block = block;
+  softneuro_arguments = (const Arguments*)arguments;
   gridDim.x = blocks;
   blockDim.x = threads;
-  for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x)
-    for (threadIdx.x = 0; threadIdx.x < threads; ++threadIdx.x)
-      softneuro_kernel(*(const Arguments*)argument);
+  for (unsigned b = 0; b < blocks; ++b) {
+    blockIdx.x = block->nth(b, blocks);
+    if (SOFTNEURO_WAITS)
+      block->run(threads, softneuro_thread);
+    else
+      for (unsigned t = 0; t < threads; ++t) softneuro_thread(block->nth(t, threads));
+  }
 }
 )";
 
@@ -95,21 +195,44 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-// Libraries by source, for as long as the process lives.
+// Compiled kernels stay in the build's folder: a second run of the tests compiles nothing.
+std::string kernel_folder() {
+  const std::string folder = build_dir() + "/fake_kernels";
+  std::filesystem::create_directories(folder);
+  return folder;
+}
+
+// 16 hexadecimal digits.
+std::string digest(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return fmt::format("{:016x}", hash);
+}
+
+// The library of a kernel, made the first time. Whoever comes first, of all threads and processes,
+// makes it under a name of its own.
 Result<std::string> library_of(const std::string& source) {
-  static const TemporaryFolder folder;
-  static std::mutex mutex;
-  static std::map<std::string, std::string> libraries;
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (const auto known = libraries.find(source); known != libraries.end()) return known->second;
-  const std::string base = (folder.path() / std::to_string(libraries.size())).string();
-  std::ofstream(base + ".cpp") << kBefore << source << kBehind;
+  static std::atomic<int> count;
   const std::string command = fmt::format(
-      "'{}' -std=c++17 -w -O1 -ffp-contract=off -shared -fPIC '{}.cpp' -o '{}.so' 2>'{}.log'",
-      SOFTNEURO_HOST_COMPILER, base, base, base);
-  if (std::system(command.c_str()) != 0)
-    return Status(StatusCode::internal, text_of(base + ".log"));
-  return libraries.emplace(source, base + ".so").first->second;
+      "'{}' -std=c++17 -w -O1 -ffp-contract=off -fno-exceptions "
+      "-fno-asynchronous-unwind-tables -nostdlib -shared -fPIC",
+      SOFTNEURO_HOST_COMPILER);
+  const bool waits =
+      source.find("__sync") != std::string::npos || source.find("__shfl") != std::string::npos;
+  const std::string text = fmt::format("// {} {}\n#define SOFTNEURO_WAITS {}\n{}{}{}", __VERSION__,
+                                       command, waits ? 1 : 0, kBefore, source, kBehind);
+  const std::string made = kernel_folder() + "/" + digest(text);
+  if (std::filesystem::exists(made + ".so") && text_of(made + ".cpp") == text) return made + ".so";
+  const std::string own = fmt::format("{}.{}.{}", made, getpid(), ++count);
+  std::ofstream(own + ".cpp") << text;
+  const int status =
+      std::system(fmt::format("{0} '{1}.cpp' -o '{1}.so' 2>'{1}.log'", command, own).c_str());
+  const std::string log = text_of(own + ".log");
+  std::filesystem::remove(own + ".log");
+  if (status != 0) return Status(StatusCode::internal, log);
+  std::filesystem::rename(own + ".cpp", made + ".cpp");
+  std::filesystem::rename(own + ".so", made + ".so");
+  return made + ".so";
 }
 
 const char* error_string(nvrtcResult) {

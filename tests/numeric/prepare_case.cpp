@@ -146,8 +146,9 @@ std::optional<PreparedCase> in_format(const PreparedCase& prepared, DataType typ
   const auto adapt = [&](TensorSpec& spec, bool constant) {
     if (!spec.present()) return;
     if (spec.type == DataType::float32) spec.type = type;
-    // As uniform_formats() has it: fewer dimensions have no layout but the plain one.
-    if (layout == Layout::plain || constant || spec.shape.rank() < 3) return;
+    // As uniform_formats() has it: integers, and fewer dimensions, have no layout but the plain
+    // one.
+    if (layout == Layout::plain || constant || !is_real(spec.type) || spec.shape.rank() < 3) return;
     spec.layout = layout;
     laid_out = true;
   };

@@ -35,12 +35,12 @@ def _block(g: GraphBuilder, x: Tensor, name: str) -> Tensor:
 
 
 def build(g: GraphBuilder) -> None:
-    x = conv(g, image_input(g), "features.0.0", 96, 4, stride=4, pad=0)
+    x = conv(g, image_input(g), "features.0.0", g.width(96), 4, stride=4, pad=0)
     x = _layer_norm_2d(g, x, "features.0.1")
     for stage, (depth, channels) in enumerate(_STAGES):
         if stage > 0:
             x = _layer_norm_2d(g, x, f"features.{2 * stage}.0")
-            x = conv(g, x, f"features.{2 * stage}.1", channels, 2, stride=2, pad=0)
+            x = conv(g, x, f"features.{2 * stage}.1", g.width(channels), 2, stride=2, pad=0)
         for index in range(depth):
             x = _block(g, x, f"features.{2 * stage + 1}.{index}")
     x = g.op("GlobalAveragePool", x, scope="avgpool")

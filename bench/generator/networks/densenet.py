@@ -31,13 +31,13 @@ def _norm_relu(g: GraphBuilder, x: Tensor, norm: str, activation: str) -> Tensor
 def _dense_layer(g: GraphBuilder, features: list[Tensor], name: str) -> Tensor:
     x = g.op("Concat", *features, scope=name, axis=1)
     x = _norm_relu(g, x, f"{name}.norm1", f"{name}.relu1")
-    x = relu(g, conv_norm(g, x, f"{name}.conv1", 4 * _GROWTH, 1), f"{name}.relu2")
-    return conv(g, x, f"{name}.conv2", _GROWTH, 3, bias=False)
+    x = relu(g, conv_norm(g, x, f"{name}.conv1", 4 * g.width(_GROWTH), 1), f"{name}.relu2")
+    return conv(g, x, f"{name}.conv2", g.width(_GROWTH), 3, bias=False)
 
 
 def build(g: GraphBuilder) -> None:
     x = image_input(g)
-    x = relu(g, conv_norm(g, x, "features.conv0", 64, 7, stride=2), "features.relu0")
+    x = relu(g, conv_norm(g, x, "features.conv0", g.width(64), 7, stride=2), "features.relu0")
     x = max_pool(g, x, "features.pool0", 3, 2, pad=1)
     for block, layers in enumerate(_BLOCKS, start=1):
         name = f"features.denseblock{block}"

@@ -40,10 +40,10 @@ def _block(
 
 
 def build(g: GraphBuilder) -> None:
-    x = silu(g, conv_norm(g, image_input(g), "features.0.0", 32, 3, stride=2), "features.0.2")
+    x = silu(g, conv_norm(g, image_input(g), "features.0.0", g.width(32), 3, stride=2), "features.0.2")
     for stage, (expansion, kernel, stride, channels, repeats) in enumerate(_STAGES, start=1):
         for block in range(repeats):
             name = f"features.{stage}.{block}"
-            x = _block(g, x, name, expansion, kernel, stride if block == 0 else 1, channels)
-    x = silu(g, conv_norm(g, x, "features.8.0", 1280, 1), "features.8.2")
+            x = _block(g, x, name, expansion, kernel, stride if block == 0 else 1, g.width(channels))
+    x = silu(g, conv_norm(g, x, "features.8.0", g.width(1280), 1), "features.8.2")
     g.output(classifier(g, global_pool_flat(g, x, "avgpool"), "classifier.1"), "output")

@@ -26,7 +26,7 @@ _STAGES = (
 def _conv(
     g: GraphBuilder, x: Tensor, name: str, channels: int, kernel: int, stride: int = 1
 ) -> Tensor:
-    x = conv(g, x, f"{name}.conv", channels, kernel, stride=stride, bias=False)
+    x = conv(g, x, f"{name}.conv", g.width(channels), kernel, stride=stride, bias=False)
     return relu(g, batch_norm(g, x, f"{name}.bn", epsilon=1e-3), name)
 
 

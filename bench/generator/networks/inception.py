@@ -16,7 +16,7 @@ from networks.input_transform import transform_input
 
 
 def _conv(g: GraphBuilder, x: Tensor, name: str, channels: int, kernel, **options) -> Tensor:
-    return relu(g, conv_norm(g, x, f"{name}.conv", channels, kernel, **options), name)
+    return relu(g, conv_norm(g, x, f"{name}.conv", g.width(channels), kernel, **options), name)
 
 
 def _chain(g: GraphBuilder, x: Tensor, name: str, layers: list) -> Tensor:

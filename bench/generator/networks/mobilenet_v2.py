@@ -31,11 +31,11 @@ def inverted_residual(
 
 
 def build(g: GraphBuilder) -> None:
-    x = relu6(g, conv_norm(g, image_input(g), "features.0.0", 32, 3, stride=2), "features.0.2")
+    x = relu6(g, conv_norm(g, image_input(g), "features.0.0", g.width(32), 3, stride=2), "features.0.2")
     index = 1
     for expansion, channels, repeats, stride in _STAGES:
         for repeat in range(repeats):
-            x = inverted_residual(g, x, f"features.{index}", expansion, channels, stride if repeat == 0 else 1)
+            x = inverted_residual(g, x, f"features.{index}", expansion, g.width(channels), stride if repeat == 0 else 1)
             index += 1
-    x = relu6(g, conv_norm(g, x, f"features.{index}.0", 1280, 1), f"features.{index}.2")
+    x = relu6(g, conv_norm(g, x, f"features.{index}.0", g.width(1280), 1), f"features.{index}.2")
     g.output(classifier(g, global_pool_flat(g, x, "avgpool"), "classifier.1"), "output")

@@ -50,6 +50,7 @@ def _multiple_of_8(channels: float) -> int:
 
 def _block(g: GraphBuilder, x: Tensor, index: int, activation) -> Tensor:
     kernel, expanded, channels, excite, _, stride = _BLOCKS[index - 1]
+    expanded, channels = g.width(expanded), g.width(channels)
     y, name, part = x, f"features.{index}.block", 0
     if expanded != x.channels:
         y = activation(g, conv_norm(g, y, f"{name}.0.0", expanded, 1), f"{name}.0.2")
@@ -67,13 +68,13 @@ def _block(g: GraphBuilder, x: Tensor, index: int, activation) -> Tensor:
 
 
 def build(g: GraphBuilder) -> None:
-    x = hard_swish(g, conv_norm(g, image_input(g), "features.0.0", 16, 3, stride=2), "features.0.2")
+    x = hard_swish(g, conv_norm(g, image_input(g), "features.0.0", g.width(16), 3, stride=2), "features.0.2")
     for index, (_, _, _, _, swish, _) in enumerate(_BLOCKS, start=1):
         activation = relu
         if swish:
             activation = hard_swish if index < _FIRST_DECOMPOSED else hard_swish_decomposed
         x = _block(g, x, index, activation)
-    x = hard_swish_decomposed(g, conv_norm(g, x, "features.16.0", 960, 1), "features.16.2")
+    x = hard_swish_decomposed(g, conv_norm(g, x, "features.16.0", g.width(960), 1), "features.16.2")
     x = global_pool_flat(g, x, "avgpool")
-    x = hard_swish_decomposed(g, gemm(g, x, "classifier.0", 1280), "classifier.1")
+    x = hard_swish_decomposed(g, gemm(g, x, "classifier.0", g.width(1280)), "classifier.1")
     g.output(classifier(g, x, "classifier.3"), "output")

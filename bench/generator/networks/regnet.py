@@ -30,9 +30,9 @@ def _block(g: GraphBuilder, x: Tensor, name: str, channels: int, stride: int) ->
 
 
 def build(g: GraphBuilder) -> None:
-    x = relu(g, conv_norm(g, image_input(g), "stem.0", 32, 3, stride=2), "stem.2")
+    x = relu(g, conv_norm(g, image_input(g), "stem.0", g.width(32), 3, stride=2), "stem.2")
     for stage, (blocks, channels) in enumerate(_STAGES, start=1):
         for block in range(blocks):
             name = f"trunk_output.block{stage}.block{stage}-{block}"
-            x = _block(g, x, name, channels, 2 if block == 0 else 1)
+            x = _block(g, x, name, g.width(channels), 2 if block == 0 else 1)
     g.output(classifier(g, global_pool_flat(g, x, "avgpool"), "fc"), "output")

@@ -32,12 +32,12 @@ def _bottleneck(g: GraphBuilder, x: Tensor, name: str, width: int, stride: int) 
 
 
 def _build(g: GraphBuilder, block, depths: tuple[int, int, int, int]) -> None:
-    x = relu(g, conv_norm(g, image_input(g), "conv1", 64, 7, stride=2), "relu")
+    x = relu(g, conv_norm(g, image_input(g), "conv1", g.width(64), 7, stride=2), "relu")
     x = max_pool(g, x, "maxpool", 3, 2, pad=1)
     for stage, depth in enumerate(depths):
         for index in range(depth):
             stride = 2 if stage > 0 and index == 0 else 1
-            x = block(g, x, f"layer{stage + 1}.{index}", 64 << stage, stride)
+            x = block(g, x, f"layer{stage + 1}.{index}", g.width(64 << stage), stride)
     g.output(classifier(g, global_pool_flat(g, x, "avgpool"), "fc"), "output")
 
 

@@ -55,11 +55,11 @@ def _block(g: GraphBuilder, x: Tensor, name: str, channels: int, stride: int) ->
 
 def build(g: GraphBuilder) -> None:
     x = image_input(g)
-    x = relu(g, conv_norm(g, x, "conv1.0", 24, 3, stride=2), "conv1.2")
+    x = relu(g, conv_norm(g, x, "conv1.0", g.width(24), 3, stride=2), "conv1.2")
     x = max_pool(g, x, "maxpool", 3, 2, pad=1)
     for stage, repeats, channels in ((2, 4, 116), (3, 8, 232), (4, 4, 464)):
         for block in range(repeats):
-            x = _block(g, x, f"stage{stage}.{block}", channels, 2 if block == 0 else 1)
-    x = relu(g, conv_norm(g, x, "conv5.0", 1024, 1), "conv5.2")
+            x = _block(g, x, f"stage{stage}.{block}", g.width(channels), 2 if block == 0 else 1)
+    x = relu(g, conv_norm(g, x, "conv5.0", g.width(1024), 1), "conv5.2")
     x = g.op("ReduceMean", x, scope="mean", axes=[2, 3], keepdims=0)
     g.output(classifier(g, x, "fc"), "output")

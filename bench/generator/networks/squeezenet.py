@@ -6,6 +6,7 @@ from layers import conv, global_pool_flat, image_input, max_pool, relu
 
 
 def fire(g: GraphBuilder, x: Tensor, name: str, squeezed: int, expanded: int) -> Tensor:
+    squeezed, expanded = g.width(squeezed), g.width(expanded)
     x = relu(g, conv(g, x, f"{name}.squeeze", squeezed, 1), f"{name}.squeeze_activation")
     small = relu(g, conv(g, x, f"{name}.expand1x1", expanded, 1), f"{name}.expand1x1_activation")
     large = relu(g, conv(g, x, f"{name}.expand3x3", expanded, 3), f"{name}.expand3x3_activation")
@@ -14,7 +15,7 @@ def fire(g: GraphBuilder, x: Tensor, name: str, squeezed: int, expanded: int) ->
 
 def build(g: GraphBuilder) -> None:
     x = image_input(g)
-    x = relu(g, conv(g, x, "features.0", 64, 3, stride=2, pad=0), "features.1")
+    x = relu(g, conv(g, x, "features.0", g.width(64), 3, stride=2, pad=0), "features.1")
     x = max_pool(g, x, "features.2", 3, 2, ceil=True)
     x = fire(g, x, "features.3", 16, 64)
     x = fire(g, x, "features.4", 16, 64)

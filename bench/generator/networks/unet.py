@@ -21,12 +21,12 @@ def build(g: GraphBuilder) -> None:
     x = image_input(g, 256)
     skips = []
     for level in range(1, _LEVELS + 1):
-        x = _double(g, x, f"encoder{level}", f"enc{level}", _TOP << (level - 1))
+        x = _double(g, x, f"encoder{level}", f"enc{level}", g.width(_TOP << (level - 1)))
         skips.append(x)
         x = max_pool(g, x, f"pool{level}", 2, 2)
-    x = _double(g, x, "bottleneck", "bottleneck", _TOP << _LEVELS)
+    x = _double(g, x, "bottleneck", "bottleneck", g.width(_TOP << _LEVELS))
     for level in range(_LEVELS, 0, -1):
-        x = conv_transpose(g, x, f"upconv{level}", _TOP << (level - 1), 2)
+        x = conv_transpose(g, x, f"upconv{level}", g.width(_TOP << (level - 1)), 2)
         x = g.op("Concat", x, skips[level - 1], scope=f"decoder{level}", axis=1)
-        x = _double(g, x, f"decoder{level}", f"dec{level}", _TOP << (level - 1))
+        x = _double(g, x, f"decoder{level}", f"dec{level}", g.width(_TOP << (level - 1)))
     g.output(g.op("Sigmoid", conv(g, x, "conv", 1, 1, gain=2.0), scope="sigmoid"), "output")

@@ -29,11 +29,11 @@ def build(g: GraphBuilder) -> None:
             x = max_pool(g, x, f"features.{index}", 2, 2)
             index += 1
         else:
-            x = relu(g, conv(g, x, f"features.{index}", channels, 3), f"features.{index + 1}")
+            x = relu(g, conv(g, x, f"features.{index}", g.width(channels), 3), f"features.{index + 1}")
             index += 2
     # Adaptive pooling from 7x7 to 7x7 is exported as a pool of one pixel.
     x = average_pool(g, x, "avgpool", 1, 1)
     x = g.op("Flatten", x, scope="flatten", axis=1)
-    x = relu(g, gemm(g, x, "classifier.0", 4096), "classifier.1")
-    x = relu(g, gemm(g, x, "classifier.3", 4096), "classifier.4")
+    x = relu(g, gemm(g, x, "classifier.0", g.width(4096)), "classifier.1")
+    x = relu(g, gemm(g, x, "classifier.3", g.width(4096)), "classifier.4")
     g.output(classifier(g, x, "classifier.6"), "output")

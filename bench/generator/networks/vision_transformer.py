@@ -38,20 +38,20 @@ def _thirds(g: GraphBuilder, x: Tensor, name: str) -> list[Tensor]:
 
 def _attention(g: GraphBuilder, x: Tensor, name: str) -> Tensor:
     """Self-attention on [N,S,E], by way of [S,N,E] and [N*heads,S,E/heads]."""
-    length, head = x.value.shape[1], _WIDTH // _HEADS
+    length, head = x.value.shape[1], g.width(_WIDTH) // _HEADS
     x = _swapped(g, x, name)
     query, key, value = (
         g.op("Reshape", part, g.shape_of([length, Dim(1, _HEADS), head], x, name), scope=name)
-        for part in _thirds(g, linear(g, x, f"{name}.in_proj", 3 * _WIDTH), name)
+        for part in _thirds(g, linear(g, x, f"{name}.in_proj", 3 * g.width(_WIDTH)), name)
     )
     query = g.op("Div", _swapped(g, query, name), g.constant(np.sqrt(head), name), scope=name)
     key = g.op("Transpose", key, scope=name, perm=[1, 2, 0])
     scores = g.op("Softmax", g.op("MatMul", query, key, scope=name), scope=name, axis=-1)
     mixed = _swapped(g, g.op("MatMul", scores, _swapped(g, value, name), scope=name), name)
-    flat = g.op("Reshape", mixed, g.shape_of([Dim(1, length), _WIDTH], x, name), scope=name)
-    flat = gemm(g, flat, f"{name}.out_proj", _WIDTH, gain=_BRANCH_GAIN)
+    flat = g.op("Reshape", mixed, g.shape_of([Dim(1, length), g.width(_WIDTH)], x, name), scope=name)
+    flat = gemm(g, flat, f"{name}.out_proj", g.width(_WIDTH), gain=_BRANCH_GAIN)
     return _swapped(
-        g, g.op("Reshape", flat, g.shape_of([length, Dim(1), _WIDTH], x, name), scope=name), name
+        g, g.op("Reshape", flat, g.shape_of([length, Dim(1), g.width(_WIDTH)], x, name), scope=name), name
     )
 
 
@@ -59,8 +59,8 @@ def _encoder_layer(g: GraphBuilder, x: Tensor, name: str) -> Tensor:
     y = layer_norm(g, x, f"{name}.ln_1", _EPSILON)
     x = g.op("Add", _attention(g, y, f"{name}.self_attention"), x, scope=name)
     y = layer_norm(g, x, f"{name}.ln_2", _EPSILON)
-    y = gelu(g, linear(g, y, f"{name}.mlp.0", _HIDDEN), f"{name}.mlp.1")
-    return g.op("Add", x, linear(g, y, f"{name}.mlp.3", _WIDTH, gain=_BRANCH_GAIN), scope=name)
+    y = gelu(g, linear(g, y, f"{name}.mlp.0", g.width(_HIDDEN)), f"{name}.mlp.1")
+    return g.op("Add", x, linear(g, y, f"{name}.mlp.3", g.width(_WIDTH), gain=_BRANCH_GAIN), scope=name)
 
 
 def _class_token(g: GraphBuilder, patches: Tensor) -> Tensor:
@@ -71,17 +71,17 @@ def _class_token(g: GraphBuilder, patches: Tensor) -> Tensor:
     ones = g.op("ConstantOfShape", g.constant([3], scope, np.int64), scope=scope, value=one)
     minus = g.op("Mul", ones, g.constant(-1, scope, np.int64), scope=scope)
     shape = g.op("Where", g.op("Equal", target, minus, scope=scope), ones, target, scope=scope)
-    token = g.weight("class_token", g.normal(1, 1, _WIDTH))
+    token = g.weight("class_token", g.normal(1, 1, g.width(_WIDTH)))
     return g.op("Expand", token, shape, scope=scope)
 
 
 def build(g: GraphBuilder) -> None:
-    x = conv(g, image_input(g), "conv_proj", _WIDTH, _PATCH, stride=_PATCH, pad=0)
+    x = conv(g, image_input(g), "conv_proj", g.width(_WIDTH), _PATCH, stride=_PATCH, pad=0)
     patches = x.value.shape[2] * x.value.shape[3]
-    x = g.op("Reshape", x, g.shape_of([Dim(), _WIDTH, patches], x, "reshape"), scope="reshape")
+    x = g.op("Reshape", x, g.shape_of([Dim(), g.width(_WIDTH), patches], x, "reshape"), scope="reshape")
     x = g.op("Transpose", x, scope="permute", perm=[0, 2, 1])
     x = g.op("Concat", _class_token(g, x), x, scope="concat", axis=1)
-    positions = g.normal(1, patches + 1, _WIDTH, deviation=0.5)
+    positions = g.normal(1, patches + 1, g.width(_WIDTH), deviation=0.5)
     x = g.op("Add", x, g.weight("encoder.pos_embedding", positions), scope="encoder")
     for layer in range(_LAYERS):
         x = _encoder_layer(g, x, f"encoder.layers.encoder_layer_{layer}")

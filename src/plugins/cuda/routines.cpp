@@ -14,7 +14,7 @@ Status add_gpu(Registry& registry, const Toolkit& toolkit) {
   SN_RETURN_IF_ERROR(add_device(registry, std::move(added)));
   for (const auto add :
        {&register_adapt, &register_elementwise, &register_mixed, &register_moves, &register_gather,
-        &register_rows, &register_windows, &register_dense, &register_matmul, &register_pointwise,
+        &register_rows, &register_windows, &register_dense, &register_tiled_products,
         &register_direct_convolution, &register_cudnn_convolution})
     SN_RETURN_IF_ERROR(add(registry, device));
   return {};

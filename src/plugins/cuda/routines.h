@@ -15,8 +15,7 @@ Status register_gather(Registry& registry, CudaDevice& device);
 Status register_rows(Registry& registry, CudaDevice& device);
 Status register_windows(Registry& registry, CudaDevice& device);
 Status register_dense(Registry& registry, CudaDevice& device);
-Status register_matmul(Registry& registry, CudaDevice& device);
-Status register_pointwise(Registry& registry, CudaDevice& device);
+Status register_tiled_products(Registry& registry, CudaDevice& device);
 Status register_direct_convolution(Registry& registry, CudaDevice& device);
 Status register_cudnn_convolution(Registry& registry, CudaDevice& device);
 

@@ -5,8 +5,8 @@
 #include "core/base/parallel.h"
 #include "core/routine/function_routine.h"
 #include "cpu/gemm/half_gemm.h"
+#include "cpu/gemm/matmul_geometry.h"
 #include "cpu/simd/transpose_tiles.h"
-#include "routines/matmul/geometry.h"
 
 namespace softneuro {
 namespace {

@@ -1,6 +1,6 @@
 // matmul cpu/naive: the specification. Sums in double, integers in int64.
 #include "core/base/element.h"
-#include "routines/matmul/geometry.h"
+#include "cpu/gemm/matmul_geometry.h"
 #include "routines/naive_routine.h"
 
 namespace softneuro {

@@ -9,9 +9,9 @@
 #include "core/routine/registry.h"
 #include "cpu/gemm/blocked_gemm.h"
 #include "cpu/gemm/float_layer.h"
+#include "cpu/gemm/matmul_geometry.h"
 #include "cpu/simd/span_ops.h"
 #include "cpu/simd/transpose_tiles.h"
-#include "routines/matmul/geometry.h"
 
 namespace softneuro {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/routine/routine.h"
 #include "cpu/gemm/gemm.h"
-#include "routines/matmul/geometry.h"
+#include "cpu/gemm/matmul_geometry.h"
 
 namespace softneuro {
 

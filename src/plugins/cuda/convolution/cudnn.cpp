@@ -131,8 +131,7 @@ class CudnnImplementation final : public Implementation {
   }
   // An engine of another version of cuDNN, or of another GPU, stands for the default here.
   Applicability check_params(const RoutineParams& params) const override {
-    if (params.entries().empty() ||
-        (params.entries().size() == 1 && !params.text(kEngine).empty()))
+    if (params.entries().empty() || (params.entries().size() == 1 && !params.text(kEngine).empty()))
       return Applicability::yes();
     return Applicability::no("the routine does not have the parameters " + params.str());
   }

@@ -187,9 +187,9 @@ Result<CudnnDescriptor> engine_of(const CudnnDescriptor& config, const Cudnn& cu
 Result<bool> computes_in(const CudnnDescriptor& engine, const Precision& precision) {
   constexpr std::size_t kMostNotes = 32;  // later versions have more
   cudnnBackendNumericalNote_t notes[kMostNotes] = {};
-  SN_ASSIGN_OR_RETURN(const std::int64_t count,
-                      engine.read(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                                  kMostNotes, notes));
+  SN_ASSIGN_OR_RETURN(
+      const std::int64_t count,
+      engine.read(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, kMostNotes, notes));
   const auto known = std::min(static_cast<std::size_t>(count), kMostNotes);
   return is_allowed({notes, known}, precision);
 }
@@ -207,10 +207,9 @@ Result<std::string> name_of(const CudnnDescriptor& config, const CudnnDescriptor
     SN_RETURN_IF_ERROR(choices.back().status());
     to_fill.push_back(choices.back().get());
   }
-  SN_ASSIGN_OR_RETURN(
-      const std::int64_t count,
-      config.read(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                  static_cast<std::int64_t>(to_fill.size()), to_fill.data()));
+  SN_ASSIGN_OR_RETURN(const std::int64_t count,
+                      config.read(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                                  static_cast<std::int64_t>(to_fill.size()), to_fill.data()));
   std::vector<std::pair<int, std::int64_t>> knobs;
   for (std::int64_t i = 0; i < std::min<std::int64_t>(count, CUDNN_KNOB_TYPE_COUNTS); ++i) {
     const CudnnDescriptor& choice = choices[static_cast<std::size_t>(i)];
@@ -235,15 +234,14 @@ Result<std::vector<CudnnDescriptor>> propose(const CudnnCard& card, const CudnnG
   CudnnDescriptor heuristic(*card.cudnn, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.operations())
       .set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
-  if (card.handle == nullptr)
-    heuristic.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *card.description);
+  if (card.handle == nullptr) heuristic.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *card.description);
   if (const Status status = heuristic.finalize(); !status.ok()) {
     if (status.code() == StatusCode::unsupported) return configs;
     return status;
   }
-  SN_ASSIGN_OR_RETURN(const std::int64_t count,
-                      heuristic.read(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                                     0, nullptr));
+  SN_ASSIGN_OR_RETURN(
+      const std::int64_t count,
+      heuristic.read(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, nullptr));
   std::vector<cudnnBackendDescriptor_t> to_fill;
   for (std::int64_t i = 0; i < count; ++i) {
     configs.emplace_back(*card.cudnn, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
@@ -286,9 +284,9 @@ CudnnDescriptor& CudnnDescriptor::set(cudnnBackendAttributeName_t attribute,
                                       cudnnBackendAttributeType_t type, std::int64_t count,
                                       const void* values) noexcept {
   if (status_.ok())
-    status_ = cudnn_->check(
-        cudnn_->cudnnBackendSetAttribute(descriptor_, attribute, type, count, values),
-        "cudnnBackendSetAttribute");
+    status_ =
+        cudnn_->check(cudnn_->cudnnBackendSetAttribute(descriptor_, attribute, type, count, values),
+                      "cudnnBackendSetAttribute");
   return *this;
 }
 

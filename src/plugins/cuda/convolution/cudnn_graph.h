@@ -105,8 +105,8 @@ struct CudnnEngine {
 
 // Those that cuDNN's heuristics name for the graph, best first, as far as they are deterministic
 // and compute in that precision: without factors rounded to fewer digits or sums kept in fewer, and
-// without transforms (Winograd, FFT), whose errors are bound by the largest element and which spread
-// NaN and infinity. Empty: there is none.
+// without transforms (Winograd, FFT), whose errors are bound by the largest element and which
+// spread NaN and infinity. Empty: there is none.
 Result<std::vector<CudnnEngine>> find_engines(const CudnnCard& card, const CudnnGraph& graph,
                                               const Precision& precision);
 

@@ -55,7 +55,7 @@ class CudnnConvolution {
   const CudnnCard card_;
   std::vector<CudnnGraph> graphs_;  // of the engines
   std::vector<std::string> names_;
-  std::mutex mutex_;  // for what follows
+  std::mutex mutex_;       // for what follows
   std::vector<Way> ways_;  // as names_
 };
 
@@ -82,8 +82,9 @@ class CudnnGpu {
   Gpu& gpu_;
   const Cudnn& cudnn_;
   cudnnHandle_t handle_ = nullptr;
-  std::mutex execution_;  // a handle has one stream at a time, and plans may not be shared by threads
-  std::mutex mutex_;      // for what follows
+  std::mutex
+      execution_;     // a handle has one stream at a time, and plans may not be shared by threads
+  std::mutex mutex_;  // for what follows
   struct Known {
     std::shared_ptr<CudnnConvolution> convolution;
     Status problem;  // where there is none

@@ -1,6 +1,9 @@
 #include "plugins/cuda/device/cuda_stream.h"
 
+#include <utility>
+
 #include "core/base/error.h"
+#include "cpu/tensor/indexing.h"
 #include "plugins/cuda/device/cuda_recording.h"
 
 namespace softneuro::cuda {
@@ -57,9 +60,7 @@ Status CudaStream::upload(void* to, const void* from, std::size_t bytes) noexcep
   SN_RETURN_IF_ERROR(check_not_recording("upload"));
   const CurrentContext current(gpu_.driver(), context_);
   SN_RETURN_IF_ERROR(current.status());
-  if (staging_ == nullptr) {
-    SN_ASSIGN_OR_RETURN(staging_, guarded([&] { return gpu_.take_staging(); }));
-  }
+  SN_RETURN_IF_ERROR(take_staging());
   return gpu_.check(staging_->upload(stream_, to, from, bytes), "cuMemcpyHtoDAsync");
 }
 
@@ -79,7 +80,25 @@ Status CudaStream::synchronize() noexcept {
   const Driver& driver = gpu_.driver();
   const CurrentContext current(driver, context_);
   SN_RETURN_IF_ERROR(current.status());
-  return gpu_.check(driver.cuStreamSynchronize(stream_), "cuStreamSynchronize");
+  SN_RETURN_IF_ERROR(gpu_.check(driver.cuStreamSynchronize(stream_), "cuStreamSynchronize"));
+  if (staging_ == nullptr || staging_->fault().claimed == 0) return {};
+  const Fault fault = std::exchange(staging_->fault(), Fault());
+  return index_error(fault.index, fault.place, fault.size);
+}
+
+Status CudaStream::take_staging() noexcept {
+  if (staging_ != nullptr) return {};
+  SN_RETURN_IF_ERROR(check_not_recording("page-locked memory"));
+  SN_ASSIGN_OR_RETURN(staging_, guarded([&] { return gpu_.take_staging(); }));
+  staging_->fault() = Fault();
+  return {};
+}
+
+Result<Fault*> CudaStream::fault() noexcept {
+  const CurrentContext current(gpu_.driver(), context_);
+  SN_RETURN_IF_ERROR(current.status());
+  SN_RETURN_IF_ERROR(take_staging());
+  return &staging_->fault();
 }
 
 Result<std::unique_ptr<DeviceEvent>> CudaStream::record() noexcept {

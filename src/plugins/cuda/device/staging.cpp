@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "core/base/error.h"
 
@@ -15,7 +16,9 @@ Result<std::unique_ptr<Staging>> Staging::create(const Driver& driver) {
 
 Status Staging::open() {
   SN_RETURN_IF_ERROR(
-      driver_.check(driver_.cuMemHostAlloc(&memory_, kChunks * kChunkBytes, 0), "cuMemHostAlloc"));
+      driver_.check(driver_.cuMemHostAlloc(&memory_, kChunks * kChunkBytes + sizeof(Fault), 0),
+                    "cuMemHostAlloc"));
+  fault_ = new (static_cast<std::byte*>(memory_) + kChunks * kChunkBytes) Fault();
   for (std::size_t i = 0; i < kChunks; ++i) {
     chunks_[i].bytes = static_cast<std::byte*>(memory_) + i * kChunkBytes;
     SN_RETURN_IF_ERROR(driver_.check(

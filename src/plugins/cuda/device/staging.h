@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "plugins/cuda/device/fault.h"
 #include "plugins/cuda/libraries/driver.h"
 
 namespace softneuro::cuda {
@@ -19,6 +20,8 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
+  // Of the stream that has this; kernels write it.
+  Fault& fault() noexcept { return *fault_; }
   // Puts a copy into the stream. The bytes at `from` may change as soon as the call returns.
   CUresult upload(CUstream stream, void* to, const void* from, std::size_t bytes) noexcept;
 
@@ -35,6 +38,7 @@ class Staging {
 
   const Driver& driver_;
   void* memory_ = nullptr;
+  Fault* fault_ = nullptr;  // behind the chunks
   std::array<Chunk, kChunks> chunks_;
   std::size_t next_chunk_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "plugins/cuda/generate/prelude.h"
+#include "plugins/cuda/generate/strides.h"
 
 namespace softneuro::cuda {
 namespace {
@@ -44,6 +45,7 @@ std::string KernelSource::add(const std::string& type, Argument argument) {
   const std::string name = fmt::format("a{}", arguments_.size());
   members_ += fmt::format("  {} {};\n", type, name);
   arguments_.push_back(std::move(argument));
+  is_walk_.push_back(false);
   return "args." + name;
 }
 
@@ -69,6 +71,10 @@ std::string KernelSource::workspace(const char* type, std::int64_t offset) {
   return add(fmt::format("{}*", type), {Argument::Kind::workspace, 0, offset, {}});
 }
 
+std::string KernelSource::fault() {
+  return add("Fault*", {Argument::Kind::fault, 0, 0, {}});
+}
+
 std::string KernelSource::integer(std::int64_t value) {
   std::string bytes;
   append(bytes, value);
@@ -82,31 +88,36 @@ std::string KernelSource::index(std::int64_t value) {
   return add_bytes("Index", std::move(bytes), 4);
 }
 
+std::string KernelSource::real64(double value) {
+  std::string bytes;
+  append(bytes, value);
+  return add_bytes("double", std::move(bytes), 8);
+}
+
 std::string KernelSource::real(float value) {
   std::string bytes;
   append(bytes, value);
   return add_bytes("float", std::move(bytes), 4);
 }
 
+std::string KernelSource::divisor(std::int64_t size) {
+  std::string bytes;
+  append_size(bytes, size, is_wide_);
+  return add_bytes("Size", std::move(bytes), is_wide_ ? 8 : 4);
+}
+
 std::string KernelSource::walk(std::span<const std::int64_t> dims,
                                std::span<const std::int64_t> strides) {
-  std::vector<std::int64_t> sizes, steps;  // neighbours that can be walked as one are one
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d] == 1) continue;
-    if (!sizes.empty() && steps.back() == strides[d] * dims[d]) {
-      sizes.back() *= dims[d];
-      steps.back() = strides[d];
-    } else {
-      sizes.push_back(dims[d]);
-      steps.push_back(strides[d]);
-    }
-  }
-  if (sizes.empty()) sizes = {1}, steps = {0};
+  const Steps steps = joined({{dims.begin(), dims.end()}, {strides.begin(), strides.end()}});
   std::string bytes;
-  for (const std::int64_t size : sizes) append_size(bytes, size, is_wide_);
+  for (const std::int64_t size : steps.sizes) append_size(bytes, size, is_wide_);
   bytes.resize((bytes.size() + 7) / 8 * 8);
-  for (const std::int64_t step : steps) append(bytes, step);
-  return add_bytes(fmt::format("Walk<{}>", sizes.size()), std::move(bytes), 8);
+  for (const std::int64_t stride : steps.strides) append(bytes, stride);
+  for (std::size_t i = 0; i < arguments_.size(); ++i)
+    if (is_walk_[i] && arguments_[i].bytes == bytes) return fmt::format("args.a{}", i);
+  std::string name = add_bytes(fmt::format("Walk<{}>", steps.sizes.size()), std::move(bytes), 8);
+  is_walk_.back() = true;
+  return name;
 }
 
 void KernelSource::add_function(const std::string& text) {

@@ -21,11 +21,14 @@ class KernelSource {
   std::string input(const Problem& problem, std::size_t i, std::int64_t offset = 0);
   std::string output(const Problem& problem, std::size_t i, std::int64_t offset = 0);
   std::string workspace(const char* stored_type, std::int64_t offset);
+  std::string fault();                      // a Fault*, for report()
   std::string integer(std::int64_t value);  // long long
   std::string index(std::int64_t value);    // Index
   std::string real(float value);
+  std::string real64(double value);        // double
+  std::string divisor(std::int64_t size);  // for quotient()
   // For at(): row-major over `dims`; an element stands at Σ index · stride. Sizes below 2^31 where
-  // an Index is narrow.
+  // an Index is narrow. Equal walks are one member.
   std::string walk(std::span<const std::int64_t> dims, std::span<const std::int64_t> strides);
   // Text in front of the kernel; the same text twice is there once.
   void add_function(const std::string& text);
@@ -43,6 +46,7 @@ class KernelSource {
   std::string members_;
   std::string functions_;
   std::vector<Argument> arguments_;
+  std::vector<bool> is_walk_;  // by argument
 };
 
 }  // namespace softneuro::cuda

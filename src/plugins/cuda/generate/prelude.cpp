@@ -81,6 +81,16 @@ __device__ inline long long at(Index i, const Walk<rank>& walk) {
 )";
 
 constexpr const char* kFunctions = R"(
+struct Fault {
+  unsigned claimed;
+  long long index, place, size;
+};
+__device__ inline void report(Fault* fault, long long index, long long place, long long size) {
+  if (atomicCAS(&fault->claimed, 0u, 1u) != 0u) return;
+  fault->index = index;
+  fault->place = place;
+  fault->size = size;
+}
 __device__ inline float clamp(float x, float low, float high) {
   if (x < low) x = low;
   if (x > high) x = high;

@@ -12,6 +12,10 @@ namespace softneuro::cuda {
 // - Half and BFloat16, which are stored as such; get(element): the number that a stored element
 //   stands for, as float (of real numbers of 16 and 32 bits), double, or long long (of integers and
 //   booleans; unsigned long long of uint64); put(element, number): the inverse, rounded to nearest;
+// - Size and quotient(i, size): i / size;
+// - report(fault, index, place, size): element `place` of the indices is `index`, which names none
+// of
+//   the `size` elements of an axis; it becomes an error of the run;
 // - Walk<rank> and at(i, walk): where element i of a row-major walk stands;
 // - the functions that expression.h calls.
 // Index: an unsigned integer that counts elements; of 64 bits if `is_wide`, else for less than

@@ -14,7 +14,7 @@ inline constexpr std::size_t kMaxArgumentBytes = 4096;
 
 // One member of a kernel's `struct Arguments`.
 struct Argument {
-  enum class Kind { input, output, workspace, bytes };
+  enum class Kind { input, output, workspace, fault, bytes };
   Kind kind = Kind::bytes;
   std::size_t index = 0;      // of the problem's inputs (constants too), or outputs
   std::int64_t offset = 0;    // bytes behind where that begins

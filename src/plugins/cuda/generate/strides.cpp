@@ -22,4 +22,21 @@ std::vector<std::int64_t> memory_strides(const Shape& shape, Layout layout) {
   return strides;
 }
 
+Steps joined(const Steps& steps) {
+  Steps few;
+  for (std::size_t d = 0; d < steps.sizes.size(); ++d) {
+    const std::int64_t size = steps.sizes[d], stride = steps.strides[d];
+    if (size == 1) continue;
+    if (!few.sizes.empty() && few.strides.back() == stride * size) {
+      few.sizes.back() *= size;
+      few.strides.back() = stride;
+    } else {
+      few.sizes.push_back(size);
+      few.strides.push_back(stride);
+    }
+  }
+  if (few.sizes.empty()) few = {{1}, {0}};
+  return few;
+}
+
 }  // namespace softneuro::cuda

@@ -15,4 +15,12 @@ std::vector<int> memory_order(int rank, Layout layout);
 // For each logical dimension the distance in memory, in elements, of neighbours along it.
 std::vector<std::int64_t> memory_strides(const Shape& shape, Layout layout);
 
+// A walk over `sizes`, outermost first, along which an element stands at Σ index · stride.
+struct Steps {
+  std::vector<std::int64_t> sizes, strides;
+};
+// The same with as few dimensions as possible, at least one: neighbours that can be walked as one
+// are one.
+Steps joined(const Steps& steps);
+
 }  // namespace softneuro::cuda

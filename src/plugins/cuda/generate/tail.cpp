@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "core/base/error.h"
-#include "cpu/tensor/broadcast_walk.h"
 #include "plugins/cuda/generate/expression.h"
 
 namespace softneuro::cuda {
@@ -16,10 +15,21 @@ bool is_narrow_float(DataType type) {
   return is_float(type) && type != DataType::float64;
 }
 
-Result<BroadcastWalk> walk_of(const Problem& problem, std::size_t input) {
-  const TensorSpec &output = problem.outputs[0], &operand = problem.inputs[input];
-  const BroadcastWalk::Operand walked{operand.shape, operand.layout};
-  return BroadcastWalk::make(output.shape, output.layout, {&walked, 1});
+// Statements that apply `ops` to `float y`; number(i): the number opposite it of input i.
+template <class Number>
+Result<std::string> functions(KernelSource& source, std::span<const PostOp> ops, Number&& number) {
+  std::string text;
+  for (const PostOp& op : ops) {
+    if (op.kind == PostOp::Kind::unary) {
+      text += fmt::format("{{ const float x = y, a = {}, b = {}; (void)a; (void)b; y = {}; }}\n",
+                          source.real(op.alpha), source.real(op.beta), expression(op.unary));
+      continue;
+    }
+    SN_ASSIGN_OR_RETURN(const std::string other, number(op.input));
+    text += fmt::format("{{ const float p = {}, q = {}; y = {}; }}\n", op.swapped ? other : "y",
+                        op.swapped ? "y" : other, expression(op.binary));
+  }
+  return text;
 }
 
 }  // namespace
@@ -35,35 +45,33 @@ Applicability supports_tail(const Problem& problem, std::span<const PostOp> ops)
     if (op.kind == PostOp::Kind::unary) continue;
     if (!is_narrow_float(problem.inputs[op.input].type))
       return Applicability::no("an operand is not of real numbers");
-    if (const auto walk = walk_of(problem, op.input); !walk.ok())
+    if (const auto walk = broadcast(problem, op.input); !walk.ok())
       return Applicability::no(std::string(walk.status().message()));
   }
   return Applicability::yes();
 }
 
 Result<std::string> operand(KernelSource& source, const Problem& problem, std::size_t input) {
-  SN_ASSIGN_OR_RETURN(const BroadcastWalk walk, walk_of(problem, input));
-  const std::string data = source.input(problem, input);
-  if (walk.rank == 1) return fmt::format("get({}[{}])", data, walk.is_row_constant(0) ? "0" : "i");
-  const auto rank = static_cast<std::size_t>(walk.rank);
-  const std::string place = source.walk({walk.dims, rank}, {walk.strides[0], rank});
-  return fmt::format("get({}[at(i, {})])", data, place);
+  SN_ASSIGN_OR_RETURN(const Operand walked, broadcast(problem, input));
+  return number(source, problem, walked, "i");
 }
 
 Result<std::string> tail(KernelSource& source, const Problem& problem,
                          std::span<const PostOp> ops) {
-  std::string text;
-  for (const PostOp& op : ops) {
-    if (op.kind == PostOp::Kind::unary) {
-      text += fmt::format("{{ const float x = y, a = {}, b = {}; (void)a; (void)b; y = {}; }}\n",
-                          source.real(op.alpha), source.real(op.beta), expression(op.unary));
-      continue;
+  return functions(source, ops, [&](std::size_t input) { return operand(source, problem, input); });
+}
+
+Result<std::string> tail(KernelSource& source, const Problem& problem, std::span<const PostOp> ops,
+                         std::vector<Operand>& operands) {
+  return functions(source, ops, [&](std::size_t input) -> Result<std::string> {
+    std::size_t n = 0;
+    while (n < operands.size() && operands[n].input != input) ++n;
+    if (n == operands.size()) {
+      SN_ASSIGN_OR_RETURN(Operand walked, broadcast(problem, input));
+      operands.push_back(std::move(walked));
     }
-    SN_ASSIGN_OR_RETURN(const std::string other, operand(source, problem, op.input));
-    text += fmt::format("{{ const float p = {}, q = {}; y = {}; }}\n", op.swapped ? other : "y",
-                        op.swapped ? "y" : other, expression(op.binary));
-  }
-  return text;
+    return fmt::format("x{}", n);
+  });
 }
 
 }  // namespace softneuro::cuda

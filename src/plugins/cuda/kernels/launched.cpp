@@ -21,7 +21,8 @@ std::size_t place_of(const Argument& argument, std::size_t end) {
 }
 
 const void* address(const Argument& argument, const Context& context,
-                    const PackedConstants& constants, std::size_t workspace) noexcept {
+                    const PackedConstants& constants, std::size_t workspace,
+                    Fault* fault) noexcept {
   const void* base = nullptr;
   switch (argument.kind) {
     case Argument::Kind::input:
@@ -32,6 +33,9 @@ const void* address(const Argument& argument, const Context& context,
       break;
     case Argument::Kind::workspace:
       base = context.workspace() + workspace;
+      break;
+    case Argument::Kind::fault:
+      base = fault;
       break;
     case Argument::Kind::bytes:
       break;
@@ -55,11 +59,14 @@ Result<Launched> Launched::create(CudaDevice& device, const Program& program) {
       return unsupported("so large tensors are not supported");
     SN_ASSIGN_OR_RETURN(const CUfunction kernel,
                         gpu->kernel(*compiler, launch.source, kKernelName));
+    const bool reports = std::any_of(
+        launch.arguments.begin(), launch.arguments.end(),
+        [](const Argument& argument) { return argument.kind == Argument::Kind::fault; });
     const std::int64_t most =
         launch.strides ? kBlocksPerMultiprocessor * gpu->multiprocessors() : kMostBlocks;
     launched.steps_.push_back({kernel, launch.arguments,
-                               static_cast<unsigned>(std::min(launch.blocks, most)),
-                               launch.threads});
+                               static_cast<unsigned>(std::min(launch.blocks, most)), launch.threads,
+                               reports});
   }
   return launched;
 }
@@ -70,12 +77,16 @@ Status Launched::launch(Context& context, const PackedConstants& constants,
   for (const Step& step : steps_) {
     alignas(8) std::byte argument[kMaxArgumentBytes];
     std::size_t end = 0;
+    Fault* fault = nullptr;
+    if (step.reports) {
+      SN_ASSIGN_OR_RETURN(fault, stream.fault());
+    }
     for (const Argument& member : step.arguments) {
       end = place_of(member, end);
       if (member.kind == Argument::Kind::bytes) {
         std::memcpy(argument + end, member.bytes.data(), member.bytes.size());
       } else {
-        const void* const pointer = address(member, context, constants, workspace);
+        const void* const pointer = address(member, context, constants, workspace, fault);
         std::memcpy(argument + end, &pointer, sizeof(pointer));
       }
       end += size_of(member);

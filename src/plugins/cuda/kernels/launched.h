@@ -28,6 +28,7 @@ class Launched {
     CUfunction kernel = nullptr;
     std::vector<Argument> arguments;
     unsigned blocks = 0, threads = 0;
+    bool reports = false;  // a Fault
   };
   std::vector<Step> steps_;
 };

@@ -72,9 +72,12 @@ class DenseRoutine final : public Routine {
   explicit DenseRoutine(CudaDevice& device) : Routine("dense", "cuda/cublaslt"), device_(device) {}
 
   RoutineFacts facts() const override {
-    if (!device_.is_started()) return {};
-    const auto library = device_.toolkit().cublaslt();
-    return {.library = library.ok() ? "cublasLt " + (*library)->version() : std::string()};
+    RoutineFacts facts;
+    facts.default_rank = 2;  // before our own
+    if (!device_.is_started()) return facts;
+    if (const auto library = device_.toolkit().cublaslt(); library.ok())
+      facts.library = "cublasLt " + (*library)->version();
+    return facts;
   }
 
  protected:

@@ -1,4 +1,4 @@
-#include "routines/matmul/geometry.h"
+#include "cpu/gemm/matmul_geometry.h"
 
 #include <algorithm>
 
