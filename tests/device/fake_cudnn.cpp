@@ -254,7 +254,10 @@ std::vector<FakeEngine> engines_for(const FakeGraph& graph, cudnnBackendHeurMode
     fast.rounds_factors = true;
   }
   const FakeEngine plain = {.number = 0, .workspace_bytes = 1000};
-  if (mode == CUDNN_HEUR_MODE_FALLBACK) return {plain, {.number = 1, .is_reversed = true}};
+  if (mode == CUDNN_HEUR_MODE_FALLBACK) {
+    if (graph.result.dims[1] % 4 != 0) return {plain};
+    return {plain, {.number = 1, .is_reversed = true}};
+  }
   std::vector<FakeEngine> engines = {fast};
   for (const auto note :
        {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, CUDNN_NUMERICAL_NOTE_WINOGRAD,
