@@ -172,7 +172,7 @@ RoutinePath SplitNet::random_path(std::uint32_t seed, double share, DeviceId dev
     } else {
       for (const Routine* routine : context.registry().routines(problem.type->name)) {
         if (routine->descriptor().device != (is_there ? device : DeviceId())) continue;
-        if (routine->descriptor().type != DataType::float32) continue;
+        if (routine->descriptor().precision() != Precision(DataType::float32)) continue;
         for (const FormatTuple& formats : routine->formats(problem))
           if (const auto made = context.implement(*routine, with_formats(problem, formats));
               made.ok())

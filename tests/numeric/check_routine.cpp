@@ -42,7 +42,7 @@ bool transforms_data(const Routine& routine, const RoutineParams& params) {
 // Rounded on the way, factors or sums: an element's error depends on the partial sums, not on what
 // is left of them in the end. As it is with transforms, the largest magnitude counts.
 bool rounds_on_the_way(const Routine& routine) {
-  return routine.facts().accumulator == DataType::float16 ||
+  return routine.facts().accumulator != DataType::float32 ||
          routine.descriptor().arithmetic != Arithmetic::of_type;
 }
 

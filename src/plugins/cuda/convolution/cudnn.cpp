@@ -189,8 +189,8 @@ class CudnnRoutine final : public Routine {
   RoutineFacts facts() const override {
     RoutineFacts facts;
     facts.default_rank = 3;  // above generated kernels
-    // What an engine computes without the bias and post-ops is stored in float16 between them.
-    if (descriptor().type == DataType::float16) facts.accumulator = DataType::float16;
+    // What an engine computes without the bias and post-ops is stored as the tensors are.
+    facts.accumulator = descriptor().type;
     if (!device_.is_started() || device_.toolkit().cudnn == nullptr) return facts;
     if (const auto library = device_.toolkit().cudnn(); library.ok())
       facts.library = "cuDNN " + (*library)->version();
