@@ -1,5 +1,7 @@
 #include "numeric/library_routines.h"
 
+#include <cstdlib>
+
 #if defined(SOFTNEURO_HAS_CUDA_PLUGIN)
 #include "device/fake_cuda.h"
 #endif
@@ -30,6 +32,8 @@ std::vector<std::string> add_library_routines([[maybe_unused]] Registry& registr
     refused.push_back("the XNNPACK plugin: " + status.message());
 #endif
 #if defined(SOFTNEURO_HAS_CUDA_PLUGIN)
+  // What a GPU computes does not depend on the processor's instruction set.
+  if (std::getenv("SOFTNEURO_TEST_VARIANTS") != nullptr) return refused;
   if (const Status status = add_gpu_or_fake(registry); !status.ok())
     refused.push_back("the CUDA plugin: " + status.message());
 #endif
