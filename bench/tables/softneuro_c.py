@@ -193,7 +193,8 @@ class Session:
             place.struct_size = ctypes.sizeof(TensorPlace)
             place.name, place.device = name.encode(), b"cuda"
         options = SessionOptions(ctypes.sizeof(SessionOptions))
-        options.places, options.place_count = self._places, len(names)
+        if names:
+            options.places, options.place_count = self._places, len(names)
         return options
 
     def _bind(self, index: int, tensor: Tensor) -> None:

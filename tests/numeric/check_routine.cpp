@@ -209,8 +209,8 @@ void check_all_params(const Case& description, const Routine& routine, const Pre
 void check_routine(const Case& description, const Routine& routine, const PreparedCase& prepared,
                    const Reference* expected) {
   check_all_params(description, routine, prepared, expected);
-  if (routine.facts().library.empty()) return;
-  // Libraries partition the work when the kernel is made.
+  if (routine.facts().library.empty() || routine.descriptor().device != DeviceId()) return;
+  // Libraries of the host partition the work when the kernel is made.
   INFO("made for three threads");
   PreparedCase threaded = prepared;
   threaded.threads = 3;

@@ -24,8 +24,8 @@ struct RoutineFacts {
   std::string library = {};
   // Features of the processor without which the kernels must not run: the routine refuses then.
   CpuFeatures needs = {};
-  // The data type in which sums of products are kept. float16: they may overflow on the way to a
-  // result that fits.
+  // The data type in which sums of products are kept, or stored before post-ops: 16-bit ones round
+  // on the way to the result, and float16 may overflow there though the result fits.
   DataType accumulator = DataType::float32;
   bool is_childnet = false;
 };

@@ -34,13 +34,7 @@ Result<Program> adapt(const Problem& problem) {
 }  // namespace
 
 Status register_adapt(Registry& registry, CudaDevice& device) {
-  return add_generated(registry, device,
-                       {.layer_type = "adapt",
-                        .algorithm = "nvrtc",
-                        .generate = &adapt,
-                        .default_rank = 1,
-                        .fuses_post_ops = false},
-                       {"cuda"});
+  return add_generated(registry, device, {"adapt", "nvrtc", &adapt, kNoPostOps}, {"cuda"});
 }
 
 }  // namespace softneuro::cuda

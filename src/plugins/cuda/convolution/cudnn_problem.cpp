@@ -5,15 +5,12 @@
 
 #include "core/base/error.h"
 #include "core/layers/window.h"
+#include "plugins/cuda/generate/prelude.h"
 
 namespace softneuro::cuda {
 namespace {
 
 enum Input : std::size_t { kX, kWeights, kBias };
-
-bool is_narrow_float(DataType type) {
-  return is_float(type) && type != DataType::float64;
-}
 
 Status check_types(const Problem& problem, DataType type) {
   for (const TensorSpec* spec : {&problem.inputs[kX], &problem.outputs[0]})

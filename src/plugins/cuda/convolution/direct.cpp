@@ -14,10 +14,6 @@
 namespace softneuro::cuda {
 namespace {
 
-bool is_real(const TensorSpec& spec) {
-  return std::string_view(number_type(spec.type)) == "float";
-}
-
 std::vector<std::int64_t> kernel_of(const Problem& problem) {
   const Shape& weights = problem.inputs[1].shape;
   std::vector<std::int64_t> kernel;
@@ -46,14 +42,16 @@ Result<Program> convolve(const Problem& problem, const Window& window, std::int6
                          std::int64_t out, const std::string& sum) {
   const TensorSpec &x = problem.inputs[0], &w = problem.inputs[1], &y = problem.outputs[0];
   for (const TensorSpec* spec : {&x, &w, &y})
-    if (!is_real(*spec)) return unsupported("tensors must be of real numbers of 16 or 32 bits");
+    if (!is_narrow_float(spec->type))
+      return unsupported("tensors must be of real numbers of 16 or 32 bits");
   KernelSource source(std::max({x.shape.elements(), w.shape.elements(), y.shape.elements()}));
   const std::string result = source.output(problem, 0), weights = source.input(problem, 1);
   const WindowInput input(source, problem, window);
   const WeightStrides strides(source, w);
   std::string bias = "0";
   if (problem.has_input(2)) {
-    if (!is_real(problem.inputs[2])) return unsupported("the bias is not of real numbers");
+    if (!is_narrow_float(problem.inputs[2].type))
+      return unsupported("the bias is not of real numbers");
     bias = fmt::format("get({}[c])", source.input(problem, 2));
   }
   std::string text = window_constants(window);

@@ -10,7 +10,7 @@ Result<Launch> chain(const Problem& problem, int first, std::span<const PostOp> 
   std::vector<Operand> operands = {output_itself(problem)};
   if (first >= 0) {
     const auto input = static_cast<std::size_t>(first);
-    if (std::string_view(number_type(problem.inputs[input].type)) != "float")
+    if (!is_narrow_float(problem.inputs[input].type))
       return unsupported("the input is not of real numbers");
     SN_ASSIGN_OR_RETURN(operands[0], broadcast(problem, input));
   }

@@ -80,7 +80,7 @@ __device__ inline long long at(Index i, const Walk<rank>& walk) {
 }
 )";
 
-constexpr const char* kFunctions = R"(
+constexpr const char* kReport = R"(
 struct Fault {
   unsigned claimed;
   long long index, place, size;
@@ -91,6 +91,9 @@ __device__ inline void report(Fault* fault, long long index, long long place, lo
   fault->place = place;
   fault->size = size;
 }
+)";
+
+constexpr const char* kFunctions = R"(
 __device__ inline float clamp(float x, float low, float high) {
   if (x < low) x = low;
   if (x > high) x = high;
@@ -105,7 +108,7 @@ __device__ inline float softplus(float x) {
 }
 __device__ inline float floor_mod(float p, float q) {
   const float r = fmodf(p, q);
-  if (r == 0) return copysignf(0, q);
+  if (r == 0) return copysignf(0.0f, q);
   return (r < 0) != (q < 0) ? r + q : r;
 }
 )";
@@ -114,7 +117,11 @@ __device__ inline float floor_mod(float p, float q) {
 
 std::string prelude(bool is_wide) {
   return std::string("typedef unsigned ") + (is_wide ? "long long" : "int") + " Index;\n" + kTypes +
-         (is_wide ? kWalk64 : kWalk32) + kWalk + kFunctions;
+         (is_wide ? kWalk64 : kWalk32) + kWalk + kReport + kFunctions;
+}
+
+const char* float_functions() {
+  return kFunctions;
 }
 
 const char* stored_type(DataType type, bool is_signed) {
@@ -150,6 +157,10 @@ const char* stored_type(DataType type, bool is_signed) {
       break;
   }
   return "void";
+}
+
+bool is_narrow_float(DataType type) {
+  return is_float(type) && type != DataType::float64;
 }
 
 const char* number_type(DataType type) {

@@ -22,8 +22,13 @@ namespace softneuro::cuda {
 // 2^31.
 std::string prelude(bool is_wide);
 
+// Those functions.
+const char* float_functions();
+
 // The stored type: "float", "Half", "signed char". qint8 is "signed char" or "unsigned char".
 const char* stored_type(DataType type, bool is_signed = false);
+// get() gives a float.
+bool is_narrow_float(DataType type);
 // The type of get(): "float", "double", "long long", "unsigned long long".
 const char* number_type(DataType type);
 

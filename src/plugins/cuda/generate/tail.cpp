@@ -4,16 +4,13 @@
 
 #include "core/base/error.h"
 #include "plugins/cuda/generate/expression.h"
+#include "plugins/cuda/generate/prelude.h"
 
 namespace softneuro::cuda {
 namespace {
 
 // Two of the layer, and those of its post-ops: their walks fit an argument.
 constexpr std::size_t kMaxOperands = 16;
-
-bool is_narrow_float(DataType type) {
-  return is_float(type) && type != DataType::float64;
-}
 
 // Statements that apply `ops` to `float y`; number(i): the number opposite it of input i.
 template <class Number>

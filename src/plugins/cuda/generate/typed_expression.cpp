@@ -50,26 +50,6 @@ __device__ inline W shift_right(W p, W q) {
 }
 )";
 
-constexpr const char* kDoubleFunctions = R"(
-__device__ inline double clamp(double x, double low, double high) {
-  if (x < low) x = low;
-  if (x > high) x = high;
-  return x;
-}
-__device__ inline double sigmoid(double x) {
-  const double e = exp(-fabs(x));
-  return (x < 0 ? e : 1) / (1 + e);
-}
-__device__ inline double softplus(double x) {
-  return isnan(x) ? x : (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
-}
-__device__ inline double floor_mod(double p, double q) {
-  const double r = fmod(p, q);
-  if (r == 0) return copysign(0.0, q);
-  return (r < 0) != (q < 0) ? r + q : r;
-}
-)";
-
 // Towards zero; beyond the type the nearest number of it, NaN is 0.
 constexpr const char* kTruncated = R"(
 template <class T, class R>
@@ -233,8 +213,11 @@ std::string double_expression(BinaryOp op) {
   return of_double(expression(op));
 }
 
-const char* double_functions() {
-  return kDoubleFunctions;
+std::string double_functions() {
+  std::string text = of_double(float_functions());
+  for (std::size_t at = 0; (at = text.find("float", at)) != std::string::npos;)
+    text.replace(at, 5, "double");
+  return text;
 }
 
 std::string conversion(KernelSource& source, const std::string& x, DataType from, DataType to) {

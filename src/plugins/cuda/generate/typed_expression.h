@@ -29,7 +29,7 @@ const char* predicate(BinaryOp op);
 std::string double_expression(UnaryOp op);
 std::string double_expression(BinaryOp op);
 // The functions that these call.
-const char* double_functions();
+std::string double_functions();
 
 // The number that `x`, an expression of a number of type `from`, becomes in type `to`, as the layer
 // type cast has it. Puts the functions that it calls into `source`.

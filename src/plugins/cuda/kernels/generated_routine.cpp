@@ -61,7 +61,7 @@ class Generated final : public Routine {
 
   RoutineFacts facts() const override {
     RoutineFacts facts;
-    facts.default_rank = routine_.default_rank;
+    facts.default_rank = 1;
     facts.version = kGeneratorVersion;
     if (!device_.is_started()) return facts;
     if (const auto compiler = device_.toolkit().nvrtc(); compiler.ok())

@@ -18,9 +18,9 @@ struct GeneratedRoutine {
   const char* layer_type = nullptr;
   const char* algorithm = nullptr;  // "nvrtc", "direct"
   Generate generate = nullptr;
-  int default_rank = 1;
   bool fuses_post_ops = true;  // generate() takes them
 };
+inline constexpr bool kNoPostOps = false;  // for fuses_post_ops
 
 // The schemas of routines for tensors of any type, in plain order; and in channels-last order, too.
 inline constexpr std::initializer_list<const char*> kPlainSchemas = {"cuda", "cuda:float16",

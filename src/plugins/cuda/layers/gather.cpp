@@ -78,17 +78,10 @@ Result<Program> gather_elements(const Problem& problem) {
 }  // namespace
 
 Status register_gather(Registry& registry, CudaDevice& device) {
-  const auto add = [&](const char* type, Generate generate) {
-    return add_generated(registry, device,
-                         {.layer_type = type,
-                          .algorithm = "nvrtc",
-                          .generate = generate,
-                          .default_rank = 1,
-                          .fuses_post_ops = false},
-                         kPlainSchemas);
-  };
-  SN_RETURN_IF_ERROR(add("gather", &gather));
-  return add("gather_elements", &gather_elements);
+  SN_RETURN_IF_ERROR(
+      add_generated(registry, device, {"gather", "nvrtc", &gather, kNoPostOps}, kPlainSchemas));
+  return add_generated(registry, device, {"gather_elements", "nvrtc", &gather_elements, kNoPostOps},
+                       kPlainSchemas);
 }
 
 }  // namespace softneuro::cuda

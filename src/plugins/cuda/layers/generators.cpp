@@ -116,21 +116,14 @@ Result<Program> one_hot(const Problem& problem) {
 }  // namespace
 
 Status register_generators(Registry& registry, CudaDevice& device) {
-  const auto add = [&](const char* type, Generate generate,
-                       std::initializer_list<const char*> schemas) {
-    return add_generated(registry, device,
-                         {.layer_type = type,
-                          .algorithm = "nvrtc",
-                          .generate = generate,
-                          .default_rank = 1,
-                          .fuses_post_ops = false},
-                         schemas);
-  };
   SN_RETURN_IF_ERROR(add_generated(registry, device, {"fill", "nvrtc", &fill}, kPlainSchemas));
-  SN_RETURN_IF_ERROR(add("range", &range, {"cuda"}));
-  SN_RETURN_IF_ERROR(add("eye_like", &eye_like, kPlainSchemas));
-  SN_RETURN_IF_ERROR(add("trilu", &trilu, kAllSchemas));
-  return add("one_hot", &one_hot, kPlainSchemas);
+  SN_RETURN_IF_ERROR(
+      add_generated(registry, device, {"range", "nvrtc", &range, kNoPostOps}, {"cuda"}));
+  SN_RETURN_IF_ERROR(
+      add_generated(registry, device, {"eye_like", "nvrtc", &eye_like, kNoPostOps}, kPlainSchemas));
+  SN_RETURN_IF_ERROR(
+      add_generated(registry, device, {"trilu", "nvrtc", &trilu, kNoPostOps}, kAllSchemas));
+  return add_generated(registry, device, {"one_hot", "nvrtc", &one_hot, kNoPostOps}, kPlainSchemas);
 }
 
 }  // namespace softneuro::cuda

@@ -205,25 +205,24 @@ Result<Program> space_to_depth(const Problem& problem) {
 }  // namespace
 
 Status register_moves(Registry& registry, CudaDevice& device) {
-  const auto add = [&](const char* type, Generate generate,
-                       std::initializer_list<const char*> schemas) {
-    return add_generated(registry, device,
-                         {.layer_type = type,
-                          .algorithm = "nvrtc",
-                          .generate = generate,
-                          .default_rank = 1,
-                          .fuses_post_ops = false},
-                         schemas);
-  };
-  SN_RETURN_IF_ERROR(add("transpose", &transpose, kAllSchemas));
-  SN_RETURN_IF_ERROR(add("slice", &slice, kAllSchemas));
-  SN_RETURN_IF_ERROR(add("concat", &concat, kAllSchemas));
-  SN_RETURN_IF_ERROR(add("split", &split, kAllSchemas));
-  SN_RETURN_IF_ERROR(add("expand", &expand, kPlainSchemas));
-  SN_RETURN_IF_ERROR(add("tile", &tile, kAllSchemas));
-  SN_RETURN_IF_ERROR(add("channel_shuffle", &channel_shuffle, kAllSchemas));
-  SN_RETURN_IF_ERROR(add("depth_to_space", &depth_to_space, kAllSchemas));
-  return add("space_to_depth", &space_to_depth, kAllSchemas);
+  SN_RETURN_IF_ERROR(
+      add_generated(registry, device, {"transpose", "nvrtc", &transpose, kNoPostOps}, kAllSchemas));
+  SN_RETURN_IF_ERROR(
+      add_generated(registry, device, {"slice", "nvrtc", &slice, kNoPostOps}, kAllSchemas));
+  SN_RETURN_IF_ERROR(
+      add_generated(registry, device, {"concat", "nvrtc", &concat, kNoPostOps}, kAllSchemas));
+  SN_RETURN_IF_ERROR(
+      add_generated(registry, device, {"split", "nvrtc", &split, kNoPostOps}, kAllSchemas));
+  SN_RETURN_IF_ERROR(
+      add_generated(registry, device, {"expand", "nvrtc", &expand, kNoPostOps}, kPlainSchemas));
+  SN_RETURN_IF_ERROR(
+      add_generated(registry, device, {"tile", "nvrtc", &tile, kNoPostOps}, kAllSchemas));
+  SN_RETURN_IF_ERROR(add_generated(
+      registry, device, {"channel_shuffle", "nvrtc", &channel_shuffle, kNoPostOps}, kAllSchemas));
+  SN_RETURN_IF_ERROR(add_generated(
+      registry, device, {"depth_to_space", "nvrtc", &depth_to_space, kNoPostOps}, kAllSchemas));
+  return add_generated(registry, device, {"space_to_depth", "nvrtc", &space_to_depth, kNoPostOps},
+                       kAllSchemas);
 }
 
 }  // namespace softneuro::cuda

@@ -38,7 +38,7 @@ const Fold kMoments = {
 
 Status check_real(const Problem& problem) {
   for (const TensorSpec* const spec : {&problem.inputs[0], &problem.outputs[0]})
-    if (spec->type == DataType::qint8 || std::string_view(number_type(spec->type)) != "float")
+    if (!is_narrow_float(spec->type))
       return unsupported("only real numbers of at most 32 bits are supported");
   return {};
 }
@@ -176,9 +176,8 @@ Result<Program> lp_norm(const Problem& problem) {
   return map_rows(
       problem, rows_of(problem.inputs[0], 1u << axis),
       is_euclidean ? sum_fold("double", "(double)x * (double)x") : sum_fold("float", "fabsf(x)"),
-      {.row = constant_text(
-           is_euclidean ? fmt::format("const double v = s.v;\n{}const float norm = root;\n", kRoot)
-                        : "const float norm = s.v;\n"),
+      {.row = constant_text(is_euclidean ? "const float norm = (float)sqrt(s.v);\n"
+                                         : "const float norm = s.v;\n"),
        .element = constant_text("float y = norm == 0 ? 0 : x / norm;\n"),
        .once = {}});
 }

@@ -99,7 +99,7 @@ std::string result_of(ReduceOp op, DataType type) {
       if (is_float(type)) return fmt::format("{0} y = s.v / ({0})n;\n", number);
       return fmt::format("{0} y = n == 0 ? ({0})0 : ({0})s.v / ({0})n;\n", number);
     case ReduceOp::l2:
-      return fmt::format("const double v = s.v;\n{}float y = root;\n", kRoot);
+      return "float y = (float)sqrt(s.v);\n";
     case ReduceOp::log_sum:
       return "float y = logf(s.v);\n";
     case ReduceOp::log_sum_exp:
@@ -117,7 +117,7 @@ Result<Program> reduce(const Problem& problem) {
   if (x.type == DataType::qint8) return unsupported("quantised tensors are not supported");
   const bool is_exact =
       op != ReduceOp::l2 && op != ReduceOp::log_sum && op != ReduceOp::log_sum_exp;
-  if (!is_exact && std::string_view(number_type(x.type)) != "float")
+  if (!is_exact && !is_narrow_float(x.type))
     return unsupported("{} is there for real numbers of at most 32 bits only",
                        problem.params.text("op"));
   return reduce_rows(problem, rows_of_output(problem, axes), fold_of(op, x.type),

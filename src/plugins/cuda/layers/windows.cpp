@@ -12,7 +12,7 @@ namespace softneuro::cuda {
 namespace {
 
 Status check(const Problem& problem) {
-  if (std::string_view(number_type(problem.inputs[0].type)) != "float")
+  if (!is_narrow_float(problem.inputs[0].type))
     return unsupported("the input is not of real numbers of 16 or 32 bits");
   if (problem.outputs.size() > 1 && problem.outputs[1].present())
     return unsupported("places of the largest elements are not supported");

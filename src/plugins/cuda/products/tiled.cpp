@@ -59,10 +59,6 @@ constexpr const char* kBody = R"(
   }}
 )";
 
-bool is_real(const TensorSpec& spec) {
-  return std::string_view(number_type(spec.type)) == "float";
-}
-
 std::vector<std::int64_t> list_of(const Shape& shape) {
   std::vector<std::int64_t> list;
   list.reserve(static_cast<std::size_t>(shape.rank()));
@@ -73,7 +69,7 @@ std::vector<std::int64_t> list_of(const Shape& shape) {
 // Operands are inputs 0 and 1; `has_bias`: input 2 is added to each row.
 Result<Program> product(const Problem& problem, const MatmulGeometry& g, bool has_bias) {
   for (std::size_t i = 0; i < problem.layer_inputs; ++i)
-    if (problem.has_input(i) && !is_real(problem.inputs[i]))
+    if (problem.has_input(i) && !is_narrow_float(problem.inputs[i].type))
       return unsupported("operands must be of real numbers of 16 or 32 bits");
   const std::int64_t column_tiles = (g.columns + kTile - 1) / kTile;
   const std::int64_t row_tiles = (g.rows + kTile - 1) / kTile;
